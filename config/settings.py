@@ -141,8 +141,10 @@ METHOD_MODULES = [
     "tutoring.arms.methods",
 ]
 WORKER_SWEEPS = [
-    # Functions that find work whose job, worker or notification was lost. Every worker calls them every few seconds.
+    # Functions that find work whose job, worker or notification was lost, and one that measures the machine each hour.
+    # Every worker calls them every few seconds.
     "benchmark.judging.requeue_lost",
+    "benchmark.judging.refresh_measurement",
     "benchmark.runner.distribution.requeue_stalled",
     "benchmark.worker.reports.enqueue_missing_reports",
     "tutoring.sweeps.record_missed_verdicts",

@@ -19,8 +19,9 @@ from judge.checking import (
 from judge.compilation import prepare
 from judge.execution import CompilationError, FileNames, OpenProgram, ProgramOutput, open_program
 from judge.grading import JUDGE_VERSION, GradingOptions, Problem, Submission, grade
-from judge.records import VERDICT_MEANING, Judgement, Limits, Policy, Test, TestResult, Verdict
+from judge.records import NEAR_LIMIT, VERDICT_MEANING, Judgement, Limits, Policy, Test, TestResult, Verdict
 from judge.sandbox import SandboxFaultError, SandboxStatus, SandboxUnavailableError, sandbox_status
+from judge.speed import LARGEST_FACTOR, MachineSpeed, host_name, measure_speed, quantized_factor
 from judge.toolchains import (
     FAMILIES,
     LANGUAGES,
@@ -44,6 +45,8 @@ __all__ = [
     "FAMILIES",
     "JUDGE_VERSION",
     "LANGUAGES",
+    "LARGEST_FACTOR",
+    "NEAR_LIMIT",
     "TAGS",
     "VERDICT_MEANING",
     "CheckResult",
@@ -55,6 +58,7 @@ __all__ = [
     "Judgement",
     "Language",
     "Limits",
+    "MachineSpeed",
     "OpenProgram",
     "OutputValidator",
     "Policy",
@@ -77,13 +81,16 @@ __all__ = [
     "compiler_version",
     "get_language",
     "grade",
+    "host_name",
     "is_header",
     "language_of",
     "languages",
     "limits_for",
+    "measure_speed",
     "open_checker",
     "open_program",
     "prepare",
+    "quantized_factor",
     "register",
     "sandbox_status",
 ]

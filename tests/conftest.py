@@ -85,6 +85,13 @@ def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBl
         migrated.backup(connection.connection)
 
 
+@pytest.fixture(autouse=True)
+def machine_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give this machine the factor 1 without a measurement, so that limits do not depend on its load."""
+    speed = judge.MachineSpeed(judge.host_name(), 1.0, 0.0, {})
+    monkeypatch.setattr("judge.measure_speed", lambda: speed)
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """Return the folder of the repository."""

@@ -1,5 +1,14 @@
 """Judging of stored problems: a row requests a judgement, a worker performs it, and the row holds the result."""
 
+from benchmark.judging.machine_speed import (
+    AppliedFactor,
+    applied_factor,
+    fix_factor,
+    measure_machine,
+    refresh_measurement,
+    scope_of_run,
+    scope_of_tests,
+)
 from benchmark.judging.performing import MAXIMUM_ATTEMPTS, judgement_finished, perform, perform_waiting
 from benchmark.judging.problem_tests import WHOLE_OUTPUT, checker_for, judge_tests, program_files
 from benchmark.judging.requests import (
@@ -17,17 +26,24 @@ __all__ = [
     "MAXIMUM_ATTEMPTS",
     "SCORES",
     "WHOLE_OUTPUT",
+    "AppliedFactor",
+    "applied_factor",
     "checker_for",
     "copy_of",
     "copy_stored_verdict",
     "enqueue",
+    "fix_factor",
     "judge_tests",
     "judgement_finished",
     "lost_judgements",
+    "measure_machine",
     "perform",
     "perform_waiting",
     "program_files",
+    "refresh_measurement",
     "request_judgement",
     "requeue_lost",
+    "scope_of_run",
+    "scope_of_tests",
     "store_submission",
 ]

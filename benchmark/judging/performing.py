@@ -15,6 +15,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 
 import judge
+from benchmark.judging.machine_speed import factor_for
 from benchmark.judging.problem_tests import WHOLE_OUTPUT, checker_for, judge_tests, program_files
 from benchmark.judging.requests import EXECUTIONS
 from benchmark.models import Judgement
@@ -56,7 +57,12 @@ def perform(judgement_id: int) -> None:
     except BaseException:  # this process must end: another one may begin at once
         judgement.claimed().release()
         raise
-    columns |= {"passed": result.passed, "total": result.total, "result": result.to_json()}
+    columns |= {
+        "passed": result.passed,
+        "total": result.total,
+        "result": result.to_json(),
+        "near_limit": result.near_limit,
+    }
     if result.verdict == judge.Verdict.JE:
         messages = (test.message for test in result.tests if test.verdict == judge.Verdict.JE)
         _fail(judgement, next(messages, "judge error"), **columns)
@@ -90,36 +96,45 @@ def _claim(judgement_id: int) -> Judgement | None:
 
 
 def _measure(judgement: Judgement) -> tuple[judge.Judgement, dict[str, Any]]:
-    """Return the judge's result, and for a score the columns that it has beside it."""
+    """Return the judge's result, and the columns that it has beside it: the machine, and more for a score."""
+    applied = factor_for(judgement)
+    columns: dict[str, Any] = {
+        "host": applied.host,
+        "measured_factor": applied.measured,
+        "time_factor": applied.factor,
+    }
     if judgement.purpose != Judgement.Purpose.SCORE:
-        return _grade(judgement), {}
+        return _grade(judgement, applied.factor), columns
     with _executions_first() as pause:
-        result = _grade(judgement, on_test=pause)
+        result = _grade(judgement, applied.factor, on_test=pause)
         only_slow = {test.verdict for test in result.tests} <= {judge.Verdict.AC, judge.Verdict.TLE}
         if result.verdict != judge.Verdict.TLE or not only_slow:
-            return result, {}
-        relaxed = _grade(judgement, time_factor=RELAXED_TIME, stop_at_first_failure=True, on_test=pause)
-        return result, {"relaxed_verdict": relaxed.verdict}
+            return result, columns
+        relaxed = _grade(
+            judgement, applied.factor, relaxation=RELAXED_TIME, stop_at_first_failure=True, on_test=pause
+        )
+        return result, columns | {"relaxed_verdict": relaxed.verdict}
 
 
 def _grade(
     judgement: Judgement,
+    time_factor: float,
     *,
-    time_factor: float = 1.0,
+    relaxation: float = 1.0,
     stop_at_first_failure: bool | None = None,
     on_test: OnTest | None = None,
 ) -> judge.Judgement:
     problem, language = judgement.submission.problem, judgement.submission.language
     policy, multipliers = judge.Policy(judgement.policy), settings.JUDGE_TIME_MULTIPLIERS
     limits = judge.Limits(
-        time=problem.time_limit * time_factor, memory=judgement.memory_limit or problem.memory_limit
+        time=problem.time_limit * relaxation, memory=judgement.memory_limit or problem.memory_limit
     )
     tests = judge_tests(problem, judgement.suite, judgement.test_suite)
     if judgement.whole_output:
         tests = [replace(test, shown=WHOLE_OUTPUT) if test.sample else test for test in tests]
     if not tests and judgement.suite == Judgement.TestScope.SAMPLES:
         # Every program passes an empty set of samples (docs/spec.md 7.2). Interactive problems have no samples.
-        applied = judge.limits_for(limits, language, policy, multipliers)
+        applied = judge.limits_for(limits, language, policy, multipliers, time_factor)
         return judge.Judgement(judge.Verdict.AC, (), 0, "", policy, applied, judge.JUDGE_VERSION, "", "")
     if stop_at_first_failure is None:
         stop_at_first_failure = judgement.stop_at_first_failure
@@ -127,7 +142,10 @@ def _grade(
         judge.Submission(program_files(problem, judgement.submission.source, language), language),
         judge.Problem(tests, limits, checker_for(problem, policy)),
         judge.GradingOptions(
-            policy=policy, time_multipliers=multipliers, stop_at_first_failure=stop_at_first_failure
+            policy=policy,
+            time_multipliers=multipliers,
+            time_factor=time_factor,
+            stop_at_first_failure=stop_at_first_failure,
         ),
         on_test=on_test,
     )

@@ -14,6 +14,7 @@ from django.conf import settings
 
 import judge
 from benchmark.functional import NotFunctionalError, Signature, driven
+from benchmark.judging.machine_speed import applied_factor, scope_of_tests
 from benchmark.judging.problem_tests import checker_for, judge_tests
 from benchmark.judging.threads import in_threads
 from benchmark.models import Judgement, Problem, ReferenceVerdict
@@ -58,6 +59,8 @@ class ReferenceWork:
     checker: judge.Checker
     signature: Signature | None
     """The signature of a functional problem."""
+    time_factor: float
+    """The factor of the time limit for this machine and the dataset."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,7 @@ def reference_work(problem: Problem, suite: Judgement.TestScope) -> ReferenceWor
         limits=judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
         checker=checker_for(problem, judge.Policy.FAIR),
         signature=Signature.from_json(problem.signature) if problem.signature else None,
+        time_factor=applied_factor(problem.dataset, judge.Policy.FAIR, scope_of_tests(problem, None)).factor,
     )
 
 
@@ -212,7 +216,7 @@ def _judge(work: ReferenceWork, program: ReferenceProgram) -> judge.Judgement:
     return judge.grade(
         judge.Submission(source, program.language),
         judge.Problem(work.tests, work.limits, work.checker, file_names(program.source)),
-        judge.GradingOptions(time_multipliers=settings.JUDGE_TIME_MULTIPLIERS),
+        judge.GradingOptions(time_multipliers=settings.JUDGE_TIME_MULTIPLIERS, time_factor=work.time_factor),
     )
 
 

@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 import judge
+from benchmark.judging.machine_speed import factor_for
 from benchmark.models import Generation, Judgement, Problem, Submission, Suite
 
 logger = logging.getLogger(__name__)
@@ -55,6 +56,8 @@ class JudgementOptions(TypedDict, total=False):
     """Bytes, instead of the problem's limit."""
     whole_output: bool
     """Whether the results of samples keep the whole output."""
+    speed_scope: str
+    """The scope in which the time factor is fixed (`benchmark.judging.machine_speed`)."""
 
 
 def request_judgement(submission: Submission, **options: Unpack[JudgementOptions]) -> Judgement:
@@ -81,11 +84,20 @@ _CONDITIONS = (
     "whole_output",
     "problem_hash",
 )
-"""The columns of a request that its verdict depends on, besides the version of the judge."""
+"""The columns of a request that its verdict depends on, besides the time factor and the version of the judge."""
 
 
-_VERDICT = ("verdict", "passed", "total", "result")
-"""The columns of a verdict."""
+_VERDICT = (
+    "verdict",
+    "passed",
+    "total",
+    "result",
+    "near_limit",
+    "host",
+    "measured_factor",
+    "time_factor",
+)
+"""The columns of a verdict, with the machine that gave it."""
 
 
 def copy_of(done: Judgement) -> Judgement:
@@ -99,9 +111,11 @@ def copy_of(done: Judgement) -> Judgement:
 def copy_stored_verdict(judgement: Judgement) -> bool:
     """Finish a new request with the verdict of an equal one, if this version of the judge has performed one.
 
-    Return whether there was one. The program is not run again, and no signal is sent.
+    The time factor of the stored verdict must be the one that this machine would apply. Return whether there was one.
+    The program is not run again, and no signal is sent.
     """
     equal = {name: getattr(judgement, name) for name in _CONDITIONS}
+    equal["time_factor"] = factor_for(judgement).factor
     done = Judgement.objects.filter(
         **equal, state=Judgement.State.DONE, result__judge_version=judge.JUDGE_VERSION
     )

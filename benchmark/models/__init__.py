@@ -4,6 +4,7 @@ from benchmark.models.batches import Batch, BatchedRequest
 from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, ReferenceVerdict, Submission
 from benchmark.models.language_models import FrozenError, LanguageModel, ModelTest
+from benchmark.models.machine_speed import SpeedMeasurement, TimeFactor
 from benchmark.models.memorisation import MemoryProbe
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
@@ -49,11 +50,13 @@ __all__ = [
     "Run",
     "Runner",
     "SimilarityRun",
+    "SpeedMeasurement",
     "SpendingCap",
     "Submission",
     "Suite",
     "SuiteTest",
     "TestCase",
+    "TimeFactor",
     "Verification",
     "Verifier",
     "WorkItem",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from benchmark.models.leases import JUDGEMENT_LEASE, Claimable
+from benchmark.models.machine_speed import HOST_LENGTH, SCOPE_LENGTH
 from benchmark.models.problems import Problem
 
 
@@ -80,6 +81,24 @@ class Judgement(Claimable):
         help_text="Verdict with several times the time limit, for a score that the time limit alone prevents from AC.",
     )
     problem_hash = models.CharField(max_length=64, help_text="content_hash of the problem at the request.")
+    speed_scope = models.CharField(
+        max_length=SCOPE_LENGTH,
+        blank=True,
+        default="",
+        help_text="Where the time factor is fixed: run:ID, study:NAME@VERSION … Blank: the day of the judging.",
+    )
+    host = models.CharField(
+        max_length=HOST_LENGTH, blank=True, default="", help_text="The machine that judged. Blank: unknown."
+    )
+    measured_factor = models.FloatField(
+        null=True, blank=True, help_text="Measured factor of the machine. Null: not measured."
+    )
+    time_factor = models.FloatField(
+        default=1.0, help_text="Factor of the time limit besides that of the language: machine and dataset."
+    )
+    near_limit = models.BooleanField(
+        default=False, help_text="A slightly different time would have changed the verdict."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -27,6 +27,11 @@ class Dataset(models.Model):
         help_text="Name of the dataset on other sites, if imported runs alone describe its problems: titles and limits "
         "without statements and tests. Blank: an ordinary dataset.",
     )
+    time_factor = models.FloatField(
+        default=1.0,
+        help_text="Factor of its time limits under scaled limits on the reference machine, from "
+        "`manage.py verify_package --calibrate`. 1: the limits as published.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

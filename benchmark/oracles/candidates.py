@@ -152,7 +152,9 @@ def _accepted(submission: Submission, run: Run, judge_missing: bool) -> bool | N
     if stored is None and not judge_missing:
         return None
     if stored is None:
-        stored = judging.request_judgement(submission, policy=run.parameters["policy"])
+        stored = judging.request_judgement(
+            submission, policy=run.parameters["policy"], speed_scope=judging.scope_of_run(run)
+        )
         judging.perform(stored.pk)
         stored.refresh_from_db()
     return None if stored.state != Judgement.State.DONE else stored.verdict == "AC"

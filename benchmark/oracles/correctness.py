@@ -91,7 +91,12 @@ def _compare_with_reference(suite: Suite) -> OracleComparison | None:
     if reference is None:
         return None
     submission = judging.store_submission(suite.problem, reference.source, reference.language)
-    judgement = judging.request_judgement(submission, test_suite=suite, stop_at_first_failure=False)
+    judgement = judging.request_judgement(
+        submission,
+        test_suite=suite,
+        stop_at_first_failure=False,
+        speed_scope=judging.scope_of_tests(suite.problem, suite),
+    )
     judging.perform(judgement.pk)
     judgement.refresh_from_db()
     if judgement.state != Judgement.State.DONE or judgement.result is None:

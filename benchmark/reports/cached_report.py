@@ -132,6 +132,7 @@ def _read(run: Run, document: dict[str, Any]) -> RunFigures:
             "between_epochs": tuple(
                 BetweenEpochs(**one | {"values": tuple(one["values"])}) for one in document["between_epochs"]
             ),
+            "time_factors": tuple(document.get("time_factors", ())),
             "after": tuple(AfterReflections(**one) for one in document["after"]),
             "tokens": tuple(Tokens(**tokens) for tokens in document["tokens"]),
             "price": Price(**document["price"]) if document["price"] else None,

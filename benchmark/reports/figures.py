@@ -44,7 +44,8 @@ class RunFigures:
     `benchmark.reports.usage.Usage`. `replies_repeated` counts replies that repeat a paid reply of another run.
     `models_returned` are the model names in the provider's replies, `after` the scores after fewer reflections,
     `metrics` the values of `benchmark.reports.run_metrics`, `memory` the scores of memory probes of the run's problems
-    by its model, for each side of the cutoff.
+    by its model, for each side of the cutoff. `near_limit` counts the verdicts that a slightly different time would
+    have changed, `time_factors` are the factors of the time limits besides those of languages.
     """
 
     run: str
@@ -86,6 +87,8 @@ class RunFigures:
     metrics: dict[str, float]
     manifest: dict[str, Any]
     memory: tuple[MemoryScore, ...] = ()
+    near_limit: int = 0
+    time_factors: tuple[float, ...] = ()
 
     def memory_of(self, group: GroupFigures) -> MemoryScore | None:
         """Return the score of the memory probes of a group by cutoff; None for other groups and without probes."""
@@ -166,6 +169,14 @@ class RunFigures:
                 f"Refine@k counts the first of up to {self.parameters['g']} starts of a chain; solved attempts are of "
                 "all starts."
             )
+        if self.near_limit:
+            warnings.append(
+                f"{self.near_limit} of {self.done} verdicts are near the time limit: a slightly faster or slower "
+                "machine may give another verdict."
+            )
+        if len(self.time_factors) > 1:
+            factors = ", ".join(f"{factor:.2f}" for factor in self.time_factors)
+            warnings.append(f"Machines of different speeds judged the run, with time factors {factors}.")
         if replay := replay_note(self.replies_repeated, self.generations):
             warnings.append(replay)
         if self.samples_only:
@@ -253,6 +264,8 @@ def measure(
         metrics=measure_metrics(items.outcomes, scale),
         manifest=run.manifest,
         memory=run_memory(run, cutoff),
+        near_limit=items.near_limit,
+        time_factors=tuple(sorted(items.time_factors)),
     )
 
 
@@ -271,6 +284,8 @@ class _ItemCounts:
     verdicts: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     permanent: Counter[str] = field(default_factory=Counter)
+    near_limit: int = 0
+    time_factors: set[float] = field(default_factory=set)
 
 
 def _read_items(run: Run, scoring: Scoring, facts: Mapping[int, ProblemFacts]) -> _ItemCounts:
@@ -289,8 +304,10 @@ def _read_items(run: Run, scoring: Scoring, facts: Mapping[int, ProblemFacts]) -
         "judgement__passed",
         "judgement__total",
         "judgement__stop_at_first_failure",
+        "judgement__near_limit",
+        "judgement__time_factor",
     )
-    for item, state, fault, rejected, problem, number, verdict, passed, tests, stopped in rows:
+    for item, state, fault, rejected, problem, number, verdict, passed, tests, stopped, near, factor in rows:
         counts.total += 1
         counts.problems.add(problem)
         chain = chains.get(item)
@@ -309,6 +326,9 @@ def _read_items(run: Run, scoring: Scoring, facts: Mapping[int, ProblemFacts]) -
             counts.outcomes[problem][number] = ChainOutcome(False, 0.0, True, attempts=0)
             continue
         counts.verdicts[verdict or Verdict.NO_CODE] += 1
+        counts.near_limit += bool(near)
+        if factor is not None:
+            counts.time_factors.add(factor)
         counts.outcomes[problem][number] = _outcome(chain, verdict, passed, tests, stopped)
         counts.samples_only += facts[problem].samples_only and not by_suites
     return counts

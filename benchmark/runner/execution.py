@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from django.db import connection
 from django.utils import timezone
 
+from benchmark.judging import fix_factor, scope_of_run
 from benchmark.methods import METHODS, MethodSettings
 from benchmark.model_calls import ledger
 from benchmark.model_calls.batches import Batches, BatchHooks
@@ -104,6 +105,7 @@ async def execute(
     provider = batching or open_provider(spec)
     try:
         name = new_owner()
+        await asyncio.to_thread(_fix_time_factor, run)
         with CommitQueue() as commits, judge_threads(judges) as pool:
             execution = _RunExecution(run, provider, _Resources(name, commits, pool), progress, stop)
             if batching:
@@ -118,6 +120,14 @@ async def execute(
         await provider.aclose()
     if run.state != Run.State.OPEN:
         await asyncio.to_thread(_store_report, run)
+
+
+def _fix_time_factor(run: Run) -> None:
+    """Measure this machine before the run's transactions, which would wait for the measurement."""
+    try:
+        fix_factor(scope_of_run(run))
+    finally:
+        connection.close()
 
 
 def _store_report(run: Run) -> None:

@@ -140,6 +140,7 @@ class JudgementRequests:
 
     def __init__(self, run: Run, settings: MethodSettings) -> None:
         self._settings = settings
+        self._scope = judging.scope_of_run(run)
         self._known: dict[tuple[int, str, str], Judgement] = {}
         """The finished judgements of this process by problem, program and suite."""
         self._copies_verdicts = run.method in METHODS and METHODS[run.method].judges_every_program
@@ -168,6 +169,7 @@ class JudgementRequests:
             stop_at_first_failure=not (every_test or settings.every_test or samples),
             memory_limit=settings.memory_limit_of(problem),
             whole_output=samples and settings.shows_whole_output,
+            speed_scope=self._scope,
         )
         if self._copies_verdicts:
             judging.copy_stored_verdict(judgement)

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 import judge
-from benchmark.judging import checker_for, judge_tests
+from benchmark.judging import applied_factor, checker_for, judge_tests, scope_of_tests
 from benchmark.models import Judgement, Problem, Suite, SuiteTest, TestCase, blobs
 from benchmark.suites.checker_probes import CheckerProbe, probe_checker
 from benchmark.suites.generating import GeneratedTests, MissingTest, generate_tests
@@ -170,7 +170,8 @@ def _make(problem: Problem, suite: Suite, recipe: Recipe, jobs: int, progress: S
     known = [blobs.read(sample.input_hash) for sample in samples]
     reference = recipe.reference.language
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
-    applied = judge.limits_for(limits, reference, Policy.FAIR, settings.JUDGE_TIME_MULTIPLIERS)
+    factor = applied_factor(problem.dataset, Policy.FAIR, scope_of_tests(problem, suite)).factor
+    applied = judge.limits_for(limits, reference, Policy.FAIR, settings.JUDGE_TIME_MULTIPLIERS, factor)
     generated = generate_tests(recipe, judge.Limits(applied.time, limits.memory), known, jobs, progress)
     if not generated.tests:
         reasons = [f"{reason}: {number}" for reason, number in generated.dropped.items()]

@@ -12,7 +12,15 @@ from django.conf import settings
 from django.utils import timezone
 
 import judge
-from benchmark.judging import checker_for, judge_tests, program_files, store_submission
+from benchmark.judging import (
+    AppliedFactor,
+    applied_factor,
+    checker_for,
+    judge_tests,
+    program_files,
+    scope_of_tests,
+    store_submission,
+)
 from benchmark.judging.references import missing_compiler
 from benchmark.judging.threads import in_threads
 from benchmark.models import Judgement, PackageProgram, Problem, Suite
@@ -85,7 +93,8 @@ def validate(
     seconds. Raises SuiteValidationError and SandboxUnavailableError.
     """
     programs, _ = known_programs(problem)
-    rows = _judgements(problem, suite, programs)
+    machine = applied_factor(problem.dataset, Policy.FAIR, scope_of_tests(problem, suite))
+    rows = _judgements(problem, suite, programs, time_factor=machine.factor)
     tests = judge_tests(problem, Judgement.TestScope.ALL, suite)
     if not tests:
         raise SuiteValidationError(f"{problem} has no tests on which its programs can be judged")
@@ -94,7 +103,9 @@ def validate(
     checker = checker_for(problem, Policy.FAIR)
     multipliers = settings.JUDGE_TIME_MULTIPLIERS
     timeouts = [
-        math.ceil(overtime / judge.limits_for(limits, one.language, Policy.FAIR, multipliers).time)
+        math.ceil(
+            overtime / judge.limits_for(limits, one.language, Policy.FAIR, multipliers, machine.factor).time
+        )
         for one in programs
     ]
     missing = [
@@ -109,13 +120,16 @@ def validate(
             judge.Submission(sources[index], programs[index].language),
             judge.Problem(tests, limits, checker),
             judge.GradingOptions(
-                time_multipliers=multipliers, stop_at_first_failure=False, maximum_timeouts=timeouts[index]
+                time_multipliers=multipliers,
+                time_factor=machine.factor,
+                stop_at_first_failure=False,
+                maximum_timeouts=timeouts[index],
             ),
         )
 
     def keep(result: tuple[int, judge.Judgement]) -> None:
         index, judgement = result
-        rows[index] = _store(problem, suite, programs[index], judgement)
+        rows[index] = _store(problem, suite, programs[index], judgement, machine)
         on_done()
 
     in_threads(graded, missing, jobs, keep)
@@ -123,7 +137,11 @@ def validate(
 
 
 def _store(
-    problem: Problem, suite: Suite | None, program: KnownProgram, judgement: judge.Judgement
+    problem: Problem,
+    suite: Suite | None,
+    program: KnownProgram,
+    judgement: judge.Judgement,
+    machine: AppliedFactor,
 ) -> Judgement:
     """Store a judgement without the programs' outputs, which would need much space. Raises SuiteValidationError."""
     fault = next((test.message for test in judgement.tests if test.verdict is Verdict.JE), "")
@@ -141,6 +159,11 @@ def _store(
         passed=judgement.passed,
         total=judgement.total,
         result=kept.to_json(),
+        speed_scope=scope_of_tests(problem, suite),
+        host=machine.host,
+        measured_factor=machine.measured,
+        time_factor=machine.factor,
+        near_limit=judgement.near_limit,
         problem_hash=problem.content_hash,
         finished_at=timezone.now(),
     )
@@ -153,9 +176,16 @@ def _cut_before(row: Judgement, tests: int, timeouts: int) -> bool:
 
 
 def _judgements(
-    problem: Problem, suite: Suite | None, programs: Sequence[KnownProgram]
+    problem: Problem,
+    suite: Suite | None,
+    programs: Sequence[KnownProgram],
+    *,
+    time_factor: float | None = None,
 ) -> dict[int, Judgement]:
-    """Return the latest judgement of each program on these tests by the current judge version, by index."""
+    """Return the latest judgement of each program on these tests by the current judge version, by index.
+
+    `time_factor` selects judgements with this factor; None selects all, whichever machine made them.
+    """
     rows = Judgement.objects.filter(
         submission__problem=problem,
         suite=Judgement.TestScope.ALL,
@@ -166,6 +196,8 @@ def _judgements(
         problem_hash=problem.content_hash,
         result__judge_version=judge.JUDGE_VERSION,
     ).select_related("submission")
+    if time_factor is not None:
+        rows = rows.filter(time_factor=time_factor)
     latest: dict[tuple[str, str], Judgement] = {}
     for row in rows.order_by("pk"):
         latest[row.submission.language, row.submission.source_hash] = row

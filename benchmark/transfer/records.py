@@ -178,6 +178,9 @@ class JudgementRecord(Record):
     result: JudgementResult | None
     fault: str
     relaxed_verdict: Verdict
+    measured_factor: Annotated[float, Field(gt=0)] | None = None
+    time_factor: Annotated[float, Field(gt=0)] = 1.0
+    near_limit: bool = False
     problem_hash: Hash
     finished_at: AwareDatetime | None
 

@@ -77,7 +77,15 @@ def chain(request: HttpRequest, item_id: int) -> HttpResponse:
         .exclude(pk=item.pk)
         .exclude(run__method__in=methods_scored_by("none"))
         .select_related("run", "judgement")
-        .only("chain", "state", "permanent", "run__method", "run__model_spec", "judgement__verdict")
+        .only(
+            "chain",
+            "state",
+            "permanent",
+            "run__method",
+            "run__model_spec",
+            "judgement__verdict",
+            "judgement__near_limit",
+        )
         .order_by("-run__started_at", "chain")[:20]
     )
     return render(

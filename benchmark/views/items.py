@@ -25,8 +25,8 @@ PAGE_LENGTH = 50
 def items(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show the items.
 
-    Query: state, verdict, fault, permanent, finish (how a reply ended), problem (an id), by and name (a group of the
-    report), cutoff (a date, for groups by cutoff).
+    Query: state, verdict, near (verdicts near the time limit), fault, permanent, finish (how a reply ended), problem
+    (an id), by and name (a group of the report), cutoff (a date, for groups by cutoff).
     """
     run = find_run(run_id)
     found = filtered(run, request)
@@ -36,6 +36,7 @@ def items(request: HttpRequest, run_id: UUID) -> HttpResponse:
         .only(
             "chain", "state", "fault", "permanent", "run_id", "problem__external_id", "problem__title", "problem__tier",
             "problem__dataset__name", "judgement__verdict", "judgement__passed", "judgement__total",
+            "judgement__near_limit",
         )
     )  # fmt: skip
     query = request.GET.copy()
@@ -65,6 +66,8 @@ def filtered(run: Run, request: HttpRequest) -> QuerySet[WorkItem]:
             Q(judgement=None) if asked["verdict"] == "NO_CODE" else Q(judgement__verdict=asked["verdict"])
         )
         found = found.filter(no_code)
+    if asked.get("near"):
+        found = found.filter(state=WorkItem.State.DONE, judgement__near_limit=True)
     if asked.get("fault"):
         found = found.filter(fault=asked["fault"])
     if asked.get("permanent"):

@@ -13,11 +13,12 @@ from types import FrameType
 
 import django_rq
 import redis
-from django.db import close_old_connections
+from django.db import close_old_connections, connection
 from rq import Queue, SimpleWorker
 from rq.job import Job
 
 import judge
+from benchmark.judging import measure_machine
 from benchmark.worker.jobs import ListedJob
 from benchmark.worker.sweeps import start_sweeping
 
@@ -59,7 +60,7 @@ class Worker(SimpleWorker):
 def run() -> None:
     """Work until SIGTERM or SIGINT, through any number of restarts of the queue server.
 
-    One thread prepares the judge, and no job waits for it. Another one sweeps.
+    One thread prepares the judge and measures the machine, and no job waits for it. Another one sweeps.
     """
     threading.Thread(target=_prepare, name="preparation of the judge", daemon=True).start()
     start_sweeping()
@@ -89,5 +90,8 @@ def _prepare() -> None:
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PREPARATION_NICENESS)
     try:
         judge.prepare()
+        measure_machine()
     except judge.SandboxUnavailableError as error:
         logger.warning("%s", error)
+    finally:
+        connection.close()

@@ -41,12 +41,13 @@ class GradingOptions:
     """Options of grading.
 
     The policy applies the problem's limits to the language; `time_multipliers` override the factors of the languages
-    they name. After `maximum_timeouts` tests with TLE no other test is run. Without `fork_server` an interpreter
-    starts for each test.
+    they name, and `time_factor` is the factor of the machine. After `maximum_timeouts` tests with TLE no other test is
+    run. Without `fork_server` an interpreter starts for each test.
     """
 
     policy: Policy = Policy.FAIR
     time_multipliers: Mapping[str, float] | None = None
+    time_factor: float = 1.0
     stop_at_first_failure: bool = True
     maximum_timeouts: int | None = None
     fork_server: bool = True

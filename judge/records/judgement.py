@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from judge.records.limits import Limits, Policy
+from judge.records.limits import NEAR_LIMIT, Limits, Policy
 from judge.records.verdicts import Verdict
 
 
@@ -48,6 +48,15 @@ class TestResult:
     errors: str
     sample: bool
 
+    def is_near(self, time_limit: float) -> bool:
+        """Return whether the verdict is AC or TLE with a time near the limit in CPU seconds, by at most NEAR_LIMIT.
+
+        A program that was stopped at its limit may need any time, so only programs that ended by themselves count.
+        """
+        ended = self.exit_status is not None or self.signal is not None
+        timed = self.verdict is Verdict.AC or (self.verdict is Verdict.TLE and ended)
+        return timed and abs(self.time - time_limit) <= NEAR_LIMIT * time_limit
+
     def to_json(self) -> dict[str, Any]:
         """Return all fields by name, as `from_json` reads them."""
         return asdict(self) | {"verdict": self.verdict.value}
@@ -83,13 +92,25 @@ class Judgement:
         """The number of tests with the verdict AC."""
         return sum(test.verdict is Verdict.AC for test in self.tests)
 
+    @property
+    def near_limit(self) -> bool:
+        """Whether a slightly different time would have changed the verdict.
+
+        An accepted program is near the limit if one of its tests is, a program with TLE if all its tests with TLE are.
+        """
+        near = [test.is_near(self.limits.time) for test in self.tests if test.verdict is self.verdict]
+        if self.verdict is Verdict.AC:
+            return any(near)
+        return self.verdict is Verdict.TLE and all(near)
+
     def to_json(self) -> dict[str, Any]:
-        """Return all fields by name and `passed`, as `from_json` reads them."""
+        """Return all fields by name, `passed` and `near_limit`; `from_json` reads the fields."""
         return asdict(self) | {
             "verdict": self.verdict.value,
             "policy": self.policy.value,
             "tests": [test.to_json() for test in self.tests],
             "passed": self.passed,
+            "near_limit": self.near_limit,
         }
 
     @classmethod

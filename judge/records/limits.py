@@ -6,6 +6,12 @@ from enum import StrEnum
 
 MEBIBYTE = 2**20
 
+NEAR_LIMIT = 0.1
+"""Share of the time limit. A time that differs by at most this share is near the limit: chance may decide the verdict.
+
+Runs that exceed the limit are repeated with this much more time (`judge.execution.TimedRunner`).
+"""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -32,8 +38,9 @@ class Limits:
 class Policy(StrEnum):
     """A rule that applies a problem's time limit to a language.
 
-    FAIR stands for scaled limits: the time limit is multiplied by the factor of the language. COMPAT stands for
-    published limits: the same time limit for every language, as published judges apply it.
+    FAIR stands for scaled limits: the time limit is multiplied by the factor of the language and by the time factor
+    of the machine. COMPAT stands for published limits: the same time limit for every language and machine, as published
+    judges apply it.
     """
 
     FAIR = "fair"

@@ -62,17 +62,22 @@ def is_header(path: Path) -> bool:
 
 
 def limits_for(
-    limits: Limits, language: str, policy: Policy, time_multipliers: Mapping[str, float] | None = None
+    limits: Limits,
+    language: str,
+    policy: Policy,
+    time_multipliers: Mapping[str, float] | None = None,
+    time_factor: float = 1.0,
 ) -> Limits:
     """Return the problem's limits as the policy applies them to the language. Raises UnknownLanguageError.
 
-    `time_multipliers` override the factors of the languages they name. Under both policies the allowance for the
-    language's run-time system is added to the memory limit.
+    `time_multipliers` override the factors of the languages they name. `time_factor` multiplies scaled limits and is
+    ignored under COMPAT. Under both policies the allowance for the language's run-time system is added to the memory
+    limit.
     """
     entry = get_language(language)
     multiplier = 1.0
     if policy is Policy.FAIR:
-        multiplier = (time_multipliers or {}).get(language, entry.time_multiplier)
+        multiplier = time_factor * (time_multipliers or {}).get(language, entry.time_multiplier)
     return replace(limits, time=limits.time * multiplier, memory=limits.memory + entry.allowance)
 
 

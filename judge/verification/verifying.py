@@ -10,7 +10,7 @@ from typing import Any
 from judge.grading import GradingOptions, Problem, Submission, grade
 from judge.packages import LabelledSubmission, Package
 from judge.records import Judgement, Verdict
-from judge.toolchains import LANGUAGES
+from judge.toolchains import LANGUAGES, get_language
 from judge.verification.planning import PackageWork, Skipped, missing_tool
 
 _MEASURING_LIMIT = 60.0
@@ -18,6 +18,35 @@ _MEASURING_LIMIT = 60.0
 
 _UNSCALED = "python"
 """The language that keeps its own factor. Contests apply their limits to all others as they are."""
+
+_SETS_LIMITS = ("cpp", "java")
+"""Families of languages from whose submissions contests derive their limits."""
+
+
+@dataclass(frozen=True)
+class DerivedLimit:
+    """A time limit that a package lacks, in CPU seconds, and the submission that sets it.
+
+    `time` is the CPU seconds of that submission, divided by the factor of its language. `by_language` is False if no
+    C++ or Java submission passes here, so that all accepted submissions set the limit.
+    """
+
+    package: Package
+    limit: float
+    slowest: LabelledSubmission
+    time: float
+    by_language: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of the command's JSON output."""
+        return {
+            "package": self.package.name,
+            "time_limit": self.limit,
+            "slowest": self.slowest.name,
+            "time": round(self.time, 4),
+            "time_multiplier": self.package.time_multiplier,
+            "from": "C++ and Java" if self.by_language else "all languages",
+        }
 
 
 @dataclass(frozen=True)
@@ -57,49 +86,90 @@ class VerifiedSubmission:
         }
 
 
+@dataclass(frozen=True)
+class Verification:
+    """Results in the order of the works, the derived time limits, and the packages for which none can be derived."""
+
+    results: list[VerifiedSubmission]
+    derived: list[DerivedLimit]
+    skipped: list[Skipped]
+
+
 def verify(
     works: Iterable[PackageWork],
     jobs: int,
     on_done: Callable[[VerifiedSubmission], None],
     *,
     fork_server: bool = True,
-) -> tuple[list[VerifiedSubmission], list[Skipped]]:
+) -> Verification:
     """Judge all submissions, `jobs` at a time. `on_done` is called with each result, never concurrently.
 
-    `fork_server` is that of `GradingOptions`. Returns the results in the order of the works, and the packages whose
-    time limit cannot be derived. Raises SandboxUnavailableError.
+    `fork_server` is that of `GradingOptions`. Raises SandboxUnavailableError.
     """
-    works = list(works)
-    verification = _Verification(on_done, fork_server)
+    works = [work for work in works if work.submissions]
+    verifier = _Verifier(on_done, fork_server)
     with ThreadPoolExecutor(jobs) as pool:
-        _wait(
-            pool.submit(
-                verification.judge,
-                work.package,
-                submission,
-                _MEASURING_LIMIT,
-                report=submission in work.submissions,
-            )
-            for work in works
-            if work.package.time_limit is None and work.submissions
-            for submission in _setting_the_limit(work)
-        )
+        derived = derive_limits(works, pool, verifier.measure)
         skipped, futures = [], []
         for work in works:
-            time_limit = work.package.time_limit or verification.derived_limit(work)
+            limit = derived.get(work.package.path)
+            time_limit = limit.limit if limit else work.package.time_limit
             if time_limit is not None:
-                pending = (one for one in work.submissions if one.path not in verification.results)
-                futures += [pool.submit(verification.judge, work.package, one, time_limit) for one in pending]
-            elif work.submissions:
-                reason = "it has no time limit, and no accepted submission passes here to derive one from"
-                skipped.append(Skipped(work.package.name, "", reason, broken=True))
-        _wait(futures)
+                pending = (one for one in work.submissions if one.path not in verifier.results)
+                futures += [pool.submit(verifier.judge, work.package, one, time_limit) for one in pending]
+            else:
+                skipped.append(without_limit(work.package))
+        wait(futures)
     in_order = (submission.path for work in works for submission in work.submissions)
-    results = verification.results
-    return [results[path] for path in in_order if path in results], skipped
+    results = [verifier.results[path] for path in in_order if path in verifier.results]
+    return Verification(results, list(derived.values()), skipped)
 
 
-class _Verification:
+def without_limit(package: Package) -> Skipped:
+    """Return the entry of a package whose time limit cannot be derived."""
+    reason = "it has no time limit, and no accepted submission passes here to derive one from"
+    return Skipped(package.name, "", reason, broken=True)
+
+
+Measure = Callable[[PackageWork, LabelledSubmission, float], float | None]
+"""A function that judges a submission with a limit in CPU seconds.
+
+It returns the CPU seconds of the slowest test, or None for a submission that is not accepted.
+"""
+
+
+def derive_limits(
+    works: Iterable[PackageWork], pool: ThreadPoolExecutor, measure: Measure
+) -> dict[Path, DerivedLimit]:
+    """Return the derived limits of the packages without a time limit, by the path of the package.
+
+    The slowest accepted C++ or Java submission sets the limit; without any that passes here, the slowest accepted
+    submission of all languages.
+    """
+    works = [work for work in works if work.package.time_limit is None]
+    derived: dict[Path, DerivedLimit] = {}
+    for by_language in (True, False):
+        futures = {
+            pool.submit(measure, work, one, _MEASURING_LIMIT): (work.package, one)
+            for work in works
+            if work.package.path not in derived
+            for one in _setting_the_limit(work)
+            if (get_language(one.language or "").family.name in _SETS_LIMITS) == by_language
+        }
+        wait(futures)
+        times: dict[Path, list[tuple[float, Package, LabelledSubmission]]] = {}
+        for future, (package, one) in futures.items():
+            if (time := future.result()) is not None:
+                scaled = time / time_multipliers().get(one.language or "", 1.0)
+                times.setdefault(package.path, []).append((scaled, package, one))
+        for path, entries in times.items():
+            time, package, slowest = max(entries, key=lambda entry: entry[0])
+            limit = package.derived_time_limit(time)
+            derived[path] = DerivedLimit(package, limit, slowest, time, by_language)
+    return derived
+
+
+class _Verifier:
     """Results by the submissions' paths, which several threads add."""
 
     def __init__(self, on_done: Callable[[VerifiedSubmission], None], fork_server: bool) -> None:
@@ -118,14 +188,11 @@ class _Verification:
             if report:
                 self._on_done(verified)
 
-    def derived_limit(self, work: PackageWork) -> float | None:
-        """Return the time limit that follows from the accepted submissions, divided by their languages' factors."""
-        times = [
-            verified.time / _time_multipliers().get(verified.submission.language or "", 1.0)
-            for submission in _setting_the_limit(work)
-            if (verified := self.results.get(submission.path)) and verified.verdict is Verdict.AC
-        ]
-        return work.package.derived_time_limit(max(times)) if times else None
+    def measure(self, work: PackageWork, submission: LabelledSubmission, time_limit: float) -> float | None:
+        """Judge a submission that sets the limit; return its CPU seconds, or None if it is not accepted."""
+        self.judge(work.package, submission, time_limit, report=submission in work.submissions)
+        verified = self.results[submission.path]
+        return verified.time if verified.verdict is Verdict.AC else None
 
     def _verified(
         self, package: Package, submission: LabelledSubmission, time_limit: float
@@ -164,14 +231,14 @@ class _Verification:
             Submission(submission.sources(), submission.language),
             Problem(package.tests, package.limits_with(time_limit), package.checker),
             GradingOptions(
-                time_multipliers=_time_multipliers(),
+                time_multipliers=time_multipliers(),
                 stop_at_first_failure=not submission.rules,
                 fork_server=self._fork_server,
             ),
         )
 
 
-def _time_multipliers() -> dict[str, float]:
+def time_multipliers() -> dict[str, float]:
     """Return the factors that labels of contests assume: 1 except for CPython, which is slower than they assume."""
     return {name: one.time_multiplier if name == _UNSCALED else 1.0 for name, one in LANGUAGES.items()}
 
@@ -183,11 +250,12 @@ def _setting_the_limit(work: PackageWork) -> Iterator[LabelledSubmission]:
             yield submission
 
 
-def _wait(futures: Iterable[Future[None]]) -> None:
+def wait(futures: Iterable[Future[Any]]) -> None:
+    """Wait for all futures. After an error or an interruption none that waits is started."""
     futures = list(futures)
     try:
         for future in futures:
             future.result()
-    finally:  # after an error or an interruption nothing new is started
+    finally:
         for future in futures:
             future.cancel()

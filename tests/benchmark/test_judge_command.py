@@ -45,7 +45,7 @@ def test_the_document_holds_what_scripts_rely_on(tmp_path: Path) -> None:
     told = document(file)
     assert told.keys() == {
         "problem", "file", "language", "policy", "time_limit", "memory_limit", "verdict", "passed", "total",
-        "tests", "compiler_output", "isolation", "judge_version", "samples_only",
+        "tests", "compiler_output", "isolation", "judge_version", "samples_only", "near_limit", "time_factor",
     }  # fmt: skip
     assert (told["problem"], told["file"], told["language"]) == ("small/doubling", str(file), "python")
     assert (told["policy"], told["verdict"], told["passed"], told["total"]) == ("fair", "AC", 2, 2)

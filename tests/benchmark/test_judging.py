@@ -7,7 +7,17 @@ from django.utils import timezone
 
 import judge
 from benchmark import judging
-from benchmark.models import Generation, Judgement, Run, TestCase, WorkItem, blobs
+from benchmark.models import (
+    Dataset,
+    Generation,
+    Judgement,
+    Run,
+    SpeedMeasurement,
+    TestCase,
+    TimeFactor,
+    WorkItem,
+    blobs,
+)
 from tests.problems import store_doubling
 
 RIGHT = "print(2 * int(input()))"
@@ -125,3 +135,97 @@ def test_compat_compares_the_whole_text_of_usaco_problems_only(
     problem.tests.update(answer_hash=blobs.put(b"1 2\n"))
     two_blanks = judging.store_submission(problem, "print('1  2')", "python")
     assert performed(judging.request_judgement(two_blanks, policy=judge.Policy(policy))).verdict == verdict
+
+
+def test_judgement_records_the_machine_and_the_factor_that_it_applied(monkeypatch: pytest.MonkeyPatch):
+    slow_machine(monkeypatch, 1.3)
+    judgement = performed(request())
+    assert (judgement.host, judgement.measured_factor) == (judge.host_name(), 1.3)
+    assert judgement.time_factor == 1.25
+    result = judge.Judgement.from_json(judgement.result or {})
+    problem = judgement.submission.problem
+    assert result.limits.time == problem.time_limit * judge.get_language("python").time_multiplier * 1.25
+
+
+def test_published_limits_ignore_the_machine_and_the_dataset(monkeypatch: pytest.MonkeyPatch):
+    slow_machine(monkeypatch, 2.0)
+    Dataset.objects.update(time_factor=1.5)
+    submission = judging.store_submission(store_doubling(), RIGHT, "python")
+    judgement = performed(judging.request_judgement(submission, policy=judge.Policy.COMPAT))
+    assert judgement.time_factor == 1.0
+    assert judgement.measured_factor == 2.0
+
+
+def test_factor_of_the_dataset_multiplies_that_of_the_machine(monkeypatch: pytest.MonkeyPatch):
+    slow_machine(monkeypatch, 1.25)
+    judgement = request()
+    Dataset.objects.update(time_factor=2.0)
+    assert performed(judgement).time_factor == 2.5
+
+
+def test_a_run_keeps_the_factor_of_its_first_judgement(monkeypatch: pytest.MonkeyPatch):
+    slow_machine(monkeypatch, 1.0)
+    assert judging.fix_factor("run:1").factor == 1.0
+    slow_machine(monkeypatch, 2.0)
+    assert judging.fix_factor("run:1").factor == 1.0
+    assert judging.fix_factor("run:2").factor == 1.953125
+
+
+def test_each_machine_has_its_own_factor_in_a_study(monkeypatch: pytest.MonkeyPatch):
+    slow_machine(monkeypatch, 1.0, host="fast")
+    assert judging.fix_factor("study:s@1").factor == 1.0
+    slow_machine(monkeypatch, 3.0, host="slow")
+    assert judging.fix_factor("study:s@1").factor == 3.0517578125
+    slow_machine(monkeypatch, 3.0, host="fast")
+    assert judging.fix_factor("study:s@1").factor == 1.0
+    assert TimeFactor.objects.filter(scope="study:s@1").count() == 2
+
+
+def test_noise_from_day_to_day_does_not_change_the_factor(monkeypatch: pytest.MonkeyPatch):
+    for day, (measured, factor) in enumerate([(1.2, 1.25), (1.09, 1.25), (1.42, 1.25), (1.0, 1.0)]):
+        slow_machine(monkeypatch, measured)
+        assert judging.fix_factor(f"day:2026-01-0{day + 1}").factor == factor
+
+
+def test_a_measurement_is_used_for_an_hour(monkeypatch: pytest.MonkeyPatch):
+    slow_machine(monkeypatch, 1.0)
+    first = judging.refresh_measurement()
+    assert judging.refresh_measurement() == first
+    SpeedMeasurement.objects.update(measured_at=timezone.now() - timedelta(hours=2))
+    assert judging.refresh_measurement() != first
+    assert SpeedMeasurement.objects.count() == 2
+
+
+def test_a_machine_that_cannot_be_measured_applies_no_factor(monkeypatch: pytest.MonkeyPatch):
+    def fails() -> judge.MachineSpeed:
+        raise judge.SandboxFaultError("no reference program runs")
+
+    monkeypatch.setattr("judge.measure_speed", fails)
+    judgement = performed(request())
+    assert (judgement.verdict, judgement.time_factor, judgement.measured_factor) == ("AC", 1.0, None)
+    assert not TimeFactor.objects.exists()
+
+
+def test_a_stored_verdict_under_another_factor_is_not_copied(monkeypatch: pytest.MonkeyPatch):
+    slow_machine(monkeypatch, 1.0)
+    done = performed(request())
+    same = judging.request_judgement(done.submission)
+    assert judging.copy_stored_verdict(same)
+    assert (same.verdict, same.time_factor, same.host) == ("AC", 1.0, done.host)
+    TimeFactor.objects.all().delete()
+    slow_machine(monkeypatch, 2.0)
+    assert not judging.copy_stored_verdict(judging.request_judgement(done.submission))
+
+
+def test_judgements_from_before_the_factor_stay_valid():
+    done = performed(request())
+    Judgement.objects.filter(pk=done.pk).update(host="", measured_factor=None)
+    assert judging.copy_stored_verdict(judging.request_judgement(done.submission))
+
+
+def slow_machine(monkeypatch: pytest.MonkeyPatch, factor: float, *, host: str = "") -> None:
+    """Let a machine need `factor` times the reference time; an earlier measurement of it is forgotten."""
+    host = host or judge.host_name()
+    SpeedMeasurement.objects.filter(host=host).delete()
+    monkeypatch.setattr("judge.host_name", lambda: host)
+    monkeypatch.setattr("judge.measure_speed", lambda: judge.MachineSpeed(host, factor, 0.02, {"cpp": 0.05}))

@@ -97,6 +97,95 @@ def test_a_missing_time_limit_is_derived_from_accepted_submissions_of_any_langua
     assert entry["time"] < 1
 
 
+WAITING = "#include <cstdio>\n#include <ctime>\nint main() { while (clock() < SECONDS * CLOCKS_PER_SEC); "
+
+
+def busy(seconds: float, then: str = 'int a, b; scanf("%d%d", &a, &b); printf("%d\\n", a + b);') -> str:
+    """Return a C++ program that computes for so long on each test and then answers it."""
+    return WAITING.replace("SECONDS", str(seconds)) + then + " }"
+
+
+def test_a_missing_time_limit_is_derived_from_compiled_languages_where_they_pass(
+    make_package: MakePackage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "problem.yaml": FINE,
+        "submissions/accepted/slow.py": "import time\nwhile time.process_time() < 0.9: pass\n" + ADD,
+        "submissions/accepted/right.cpp": busy(0.12),
+    }
+    package = make_package(files)
+    document, status = verify(package)
+    [derived] = document["derived_limits"]
+    assert (derived["slowest"], derived["from"]) == ("accepted/right.cpp", "C++ and Java")
+    assert derived["time_limit"] < 0.4
+    verdicts = {entry["file"]: entry["verdict"] for entry in document["submissions"]}
+    assert (verdicts, status) == ({"accepted/right.cpp": "AC", "accepted/slow.py": "TLE"}, 1)
+    with pytest.raises(SystemExit):
+        call_command("verify_package", str(package))
+    assert "accepted/right.cpp (the slowest accepted submission in C++ and Java)" in capsys.readouterr().out
+    (package / "submissions/accepted/right.cpp").unlink()
+    document, status = verify(package)
+    [derived] = document["derived_limits"]
+    assert (derived["slowest"], derived["from"], status) == ("accepted/slow.py", "all languages", 0)
+
+
+CALIBRATED = {
+    ".timelimit": "0.4",
+    "submissions/accepted/quick.cpp": busy(0.02),
+    "submissions/accepted/slow.cpp": busy(0.2),
+    "submissions/time_limit_exceeded/soon.cpp": busy(0.8),
+    "submissions/time_limit_exceeded/never.cpp": "int main() { for (volatile int i = 0;; i++); }",
+    "submissions/wrong_answer/three.cpp": busy(0.01, 'puts("3");'),
+    "submissions/mixed/either.cpp": f"// @EXPECTED_RESULTS@: CORRECT, TIMELIMIT\n{busy(0.5)}",
+}
+
+
+def calibrate(package: Path) -> tuple[dict[str, Any], int]:
+    """Return the JSON document of `--calibrate` and the exit status."""
+    return verify(package, "--calibrate")
+
+
+def test_calibration_finds_the_factors_at_which_all_labels_agree(make_package: MakePackage) -> None:
+    document, status = calibrate(make_package(CALIBRATED))
+    [found] = document["packages"]
+    assert found["lower"]["file"] == "accepted/slow.cpp"
+    assert 0.45 < found["lower"]["ratio"] < 0.8
+    assert found["upper"]["file"] == "time_limit_exceeded/soon.cpp"
+    assert 1.9 < found["upper"]["ratio"] < 2.6
+    assert (found["agrees"], found["disagreeing"], status) == (True, [], 0)
+    assert found["accepted_margin"] == pytest.approx(1 / found["lower"]["ratio"], rel=0.01)
+    assert (found["promised_accepted_margin"], found["promised_timeout_margin"]) == (5, 2)
+    assert document["range"]["lower"] == found["lower"]
+    assert document["machine"]["factor"] == 1.0
+
+
+def test_calibration_names_labels_that_no_factor_satisfies(
+    make_package: MakePackage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = CALIBRATED | {"submissions/accepted/wrong.cpp": busy(0.01, 'puts("3");')}
+    package = make_package(files)
+    document, status = calibrate(package)
+    assert (document["range"]["agrees"], status) == (False, 1)
+    assert document["range"]["disagreeing"] == ["adding/accepted/wrong.cpp: WA instead of AC"]
+    with pytest.raises(SystemExit):
+        call_command("verify_package", str(package), "--calibrate", "--language", "cpp")
+    printed = capsys.readouterr().out
+    assert "No factor satisfies the labels of all packages." in printed
+    assert "adding/time_limit_exceeded/soon.cpp" in printed
+    assert "times the CPU time of the reference machine" in printed
+
+
+def test_calibration_finds_crossed_labels(make_package: MakePackage) -> None:
+    files = {
+        ".timelimit": "0.2",
+        "submissions/accepted/slow.cpp": busy(0.3),
+        "submissions/time_limit_exceeded/quick.cpp": busy(0.02),
+    }
+    document, status = calibrate(make_package(files))
+    assert (document["range"]["agrees"], status) == (False, 1)
+    assert document["range"]["lower"]["ratio"] > document["range"]["upper"]["ratio"]
+
+
 @pytest.mark.parametrize(
     ("files", "reason"),
     [

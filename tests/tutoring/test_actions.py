@@ -120,6 +120,17 @@ def test_wrong_program_ends_the_session_unsolved(session: SessionUnderTest):
         session.execute()
 
 
+def test_a_verdict_near_the_limit_is_marked_in_the_record(
+    session: SessionUnderTest, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("judge.Judgement.near_limit", True)
+    session.ask_and_get(RIGHT)
+    session.execute()
+    session.judge()
+    [verdict] = session.events(Event.Kind.VERDICT)
+    assert (verdict.data["near_limit"], verdict.data["time_factor"]) == (True, 1.0)
+
+
 def test_second_execution_is_refused_while_the_first_is_judged(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()

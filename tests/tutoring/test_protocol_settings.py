@@ -55,7 +55,17 @@ def pages_of(session: SessionUnderTest) -> str:
 
 
 VERDICT_KEYS = {
-    "full": {"solved", "verdict", "meaning", "samples_only", "passed", "total", "failed_test", "time"},
+    "full": {
+        "solved",
+        "verdict",
+        "meaning",
+        "samples_only",
+        "passed",
+        "total",
+        "failed_test",
+        "time",
+        "near_limit",
+    },
     "verdict": {"solved", "verdict", "meaning", "samples_only"},
     "solved": {"solved", "samples_only"},
     "nothing": set(),

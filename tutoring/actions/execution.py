@@ -16,7 +16,7 @@ from tutoring.checks.checking import check_once_closed
 from tutoring.models import Session
 from tutoring.models.payloads import ExecutionFailed, ExecutionRequested, SessionClosed, VerdictRecorded
 from tutoring.scores.program_scores import request_scores
-from tutoring.sessions.assignments import end_assignment
+from tutoring.sessions.assignments import end_assignment, speed_scope
 from tutoring.sessions.context import SessionContext
 from tutoring.sessions.recording import append_event, lock_session
 
@@ -32,7 +32,7 @@ class Execute(SessionAction):
         assert session.problem is not None
         assert reply.code is not None
         submission = store_submission(session.problem, reply.code, session.language)
-        judgement = request_judgement(submission)
+        judgement = request_judgement(submission, speed_scope=speed_scope(session))
         session.judgement = judgement
         session.state = Session.State.JUDGING
         session.save(update_fields=["judgement", "state"])
@@ -81,6 +81,8 @@ def verdict_of(judgement: Judgement, problem: Problem | None) -> VerdictRecorded
         isolation=result.get("isolation"),
         failed_test=failed_test,
         time=time,
+        near_limit=judgement.near_limit,
+        time_factor=judgement.time_factor,
     )
 
 

@@ -236,7 +236,11 @@ class ExecutionFailed(Payload):
 
 
 class VerdictRecorded(Payload):
-    """The program was judged. `failed_test` counts from 1; `time` is in CPU seconds."""
+    """The program was judged. `failed_test` counts from 1; `time` is in CPU seconds.
+
+    `near_limit`: a slightly different time would have changed the verdict. `time_factor` multiplied the time limit
+    besides the factor of the language. Both are None in older records.
+    """
 
     KIND = EventKind.VERDICT
 
@@ -250,6 +254,8 @@ class VerdictRecorded(Payload):
     isolation: str | None
     failed_test: Annotated[int, Field(ge=1)] | None
     time: Seconds | None
+    near_limit: bool | None = None
+    time_factor: Annotated[float, Field(gt=0)] | None = None
 
 
 class SessionClosed(Payload):

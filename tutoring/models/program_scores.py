@@ -34,6 +34,8 @@ class ScoreFigures:
     policy: str
     judge_version: str
     problem_hash: str
+    near_limit: bool = False
+    """Whether a slightly different time would have changed the verdict."""
 
     @classmethod
     def of_judgement(cls, judgement: Judgement) -> Self | None:
@@ -71,6 +73,7 @@ class ScoreFigures:
             policy="" if no_code else judgement.policy,
             judge_version="" if no_code else result.get("judge_version", ""),
             problem_hash=judgement.problem_hash,
+            near_limit=judgement.near_limit,
         )
 
 

@@ -6,6 +6,7 @@ from benchmark.judging import SCORES, enqueue, request_judgement, store_submissi
 from benchmark.models import Judgement
 from tutoring.models import Event, ProgramScore, Session
 from tutoring.models.payloads import ReplyFinished
+from tutoring.sessions.assignments import speed_scope
 from tutoring.sessions.programs import distance, program_tokens
 
 
@@ -25,12 +26,14 @@ def request_scores(session: Session) -> None:
     ]
     if session.problem is None or not programs:
         return
+    scope = speed_scope(session)
     tokens = [program_tokens(code, session.language) for _, code, _ in programs]
     for number, (event, code, generation) in enumerate(programs):
         judgement = request_judgement(
             store_submission(session.problem, code, session.language),
             purpose=Judgement.Purpose.SCORE,
             stop_at_first_failure=False,
+            speed_scope=scope,
         )
         ProgramScore.objects.create(
             session=session,

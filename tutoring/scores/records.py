@@ -53,6 +53,8 @@ def check_record(record: dict[str, Any], events: list[dict[str, Any]]) -> None:
         raise ValueError("a program score must have a generation and its distance to the final program")
     if record["correct_but_slow"] not in (True, False, None):
         raise ValueError("correct_but_slow of a program score must be true, false or null")
+    if record.get("near_limit", False) not in (True, False):
+        raise ValueError("near_limit of a program score must be true or false")
     if datetime.fromisoformat(record["measured_at"]).tzinfo is None:
         raise ValueError("the time of a program score needs its time zone")
 
@@ -83,7 +85,8 @@ def store_records(session: Session, records: list[dict[str, Any]]) -> int:
             generation=record["generation"],
             distance_to_previous=record["distance_to_previous"],
             distance_to_final=record["distance_to_final"],
-            figures_record={name: record[name] for name in _FIGURES},
+            figures_record={name: record[name] for name in _FIGURES}
+            | {"near_limit": record.get("near_limit", False)},
         )
         for record in new
     )

@@ -19,6 +19,12 @@ def end_assignment(session: Session, at: datetime) -> None:
     )
 
 
+def speed_scope(session: Session) -> str:
+    """Return the scope in which time factors of the session's judgements are fixed: its study; "" without one."""
+    assignment = Assignment.objects.filter(session=session).select_related("study").first()
+    return assignment.study.spending_key if assignment else ""
+
+
 def closed_by_study(person: User, problem: Problem) -> bool:
     """Return whether an unfinished study of this tutor contains the problem: free sessions on it are refused."""
     return Study.objects.filter(

@@ -304,7 +304,7 @@ def _verdict_fields(recorded: VerdictRecorded, sees: TutorSees) -> dict[str, Any
     if sees in ("verdict", "full"):
         shown |= {"verdict": verdict, "meaning": judge.VERDICT_MEANING[verdict]}
     if sees == "full":
-        shown |= recorded.model_dump(include={"passed", "total", "failed_test", "time"})
+        shown |= recorded.model_dump(include={"passed", "total", "failed_test", "time", "near_limit"})
     return shown
 
 

@@ -149,6 +149,8 @@ def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:
         "passed": judgement.passed,
         "total": judgement.total,
         **about,
+        "near_limit": judgement.near_limit,
+        "time_factor": judgement.time_factor,
         "tests": tests,
     }
 

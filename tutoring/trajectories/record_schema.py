@@ -84,6 +84,8 @@ class JudgementRecord(Record):
     judge_version: str | None = None
     isolation: str | None = None
     compiler: str | None = None
+    near_limit: bool = False
+    time_factor: float | None = None
     tests: list[TestRecord] = []
 
 

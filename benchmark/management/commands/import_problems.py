@@ -1,7 +1,8 @@
 """manage.py import_problems FORMAT PATH --dataset NAME: import problems into a dataset."""
 
 import json
-from argparse import ArgumentParser
+import math
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,18 @@ from tqdm import tqdm
 
 from benchmark.datasets import FORMATS, SourceError
 from benchmark.datasets.store import DatasetImport, import_problems
+from benchmark.models import Dataset
+
+
+def _factor(text: str) -> float:
+    """Return a factor of time limits. Raises ArgumentTypeError."""
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not 0.1 <= factor <= 10:
+        raise ArgumentTypeError(f"a time factor is a number from 0.1 to 10, not {text!r}")
+    return factor
 
 
 class Command(BaseCommand):
@@ -41,6 +54,13 @@ class Command(BaseCommand):
             help="a folder with one folder of hidden tests per problem, for: "
             + ", ".join(name for name, importer in sorted(FORMATS.items()) if importer.open_with_tests),
         )
+        parser.add_argument(
+            "--time-factor",
+            type=_factor,
+            metavar="FACTOR",
+            help="store the factor of the dataset's scaled time limits, from `verify_package --calibrate`; "
+            "default: keep the stored factor, 1 for a new dataset",
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
 
     def handle(self, *args: object, **options: Any) -> None:
@@ -55,6 +75,9 @@ class Command(BaseCommand):
             result = self._import(options["format"], options["path"], name, options["tests"])
         except SourceError as error:
             raise CommandError(f"Nothing was imported: {error}") from error
+        factor: float | None = options["time_factor"]
+        if factor is not None:
+            Dataset.objects.filter(name=name).update(time_factor=factor)
         if options["json"]:
             self.stdout.write(json.dumps(result.to_json(), ensure_ascii=False))
         else:

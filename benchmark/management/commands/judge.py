@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 import judge
 from benchmark.functional import NotFunctionalError
-from benchmark.judging import checker_for, judge_tests, program_files
+from benchmark.judging import applied_factor, checker_for, judge_tests, program_files
 from benchmark.judging.references import file_names
 from benchmark.management.arguments import find_dataset, find_problem, find_suite, positive
 from benchmark.models import Judgement
@@ -59,6 +59,7 @@ class Command(BaseCommand):
         tests = judge_tests(problem, Judgement.TestScope.ALL, suite)
         if not tests:
             raise CommandError(f"{options['problem']} has no tests. Import it again with its tests.")
+        machine = applied_factor(problem.dataset, policy, "")
         try:
             language = (
                 judge.get_language(options["language"]).name if options["language"] else _language(file)
@@ -77,6 +78,7 @@ class Command(BaseCommand):
                 judge.GradingOptions(
                     policy=policy,
                     time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
+                    time_factor=machine.factor,
                     stop_at_first_failure=not options["all_tests"],
                 ),
             )
@@ -88,12 +90,13 @@ class Command(BaseCommand):
                 "file": str(file),
                 "language": language,
                 **_document(judgement),
+                "time_factor": machine.factor,
                 "samples_only": problem.samples_only and suite is None,
                 **({"suite": suite.version} if suite else {}),
             }
             self.stdout.write(json.dumps(document, ensure_ascii=False))
         else:
-            self.stdout.write(_text(judgement, problem.samples_only and suite is None))
+            self.stdout.write(_text(judgement, machine.factor, problem.samples_only and suite is None))
         if judgement.verdict is judge.Verdict.JE:
             faults = [test.message for test in judgement.tests if test.verdict is judge.Verdict.JE]
             raise CommandError(f"The judge failed: {faults[0]}")  # messages of judge errors quote no test
@@ -128,6 +131,7 @@ def _document(judgement: judge.Judgement) -> dict[str, Any]:
         "time_limit": judgement.limits.time,
         "memory_limit": judgement.limits.memory,
         "verdict": judgement.verdict.value,
+        "near_limit": judgement.near_limit,
         "passed": judgement.passed,
         "total": judgement.total,
         "tests": [
@@ -146,7 +150,7 @@ def _document(judgement: judge.Judgement) -> dict[str, Any]:
     }
 
 
-def _text(judgement: judge.Judgement, samples_only: bool) -> str:
+def _text(judgement: judge.Judgement, time_factor: float, samples_only: bool) -> str:
     rows = [("test", "", "verdict", "CPU s", "MiB", "")]
     for test in judgement.tests:
         origin, message = ("sample", test.message) if test.sample else ("hidden", "")
@@ -157,6 +161,12 @@ def _text(judgement: judge.Judgement, samples_only: bool) -> str:
         lines += ["Output of the compiler:", judgement.compiler_output.rstrip(), ""]
     lines.append(f"{judgement.verdict.value}, {judgement.passed} of {judgement.total} tests passed.")
     lines.append(judge.VERDICT_MEANING[judgement.verdict])
+    if judgement.near_limit:
+        lines.append(
+            f"Near the limit: a time within {judge.NEAR_LIMIT:.0%} of {judgement.limits.time:g} s decides the verdict."
+        )
+    if time_factor != 1:
+        lines.append(f"The time limit is multiplied by {time_factor:g}, the factor of machine and dataset.")
     if samples_only:
         lines.append("No hidden tests are stored: the program was judged on the samples only.")
     return "\n".join(lines)

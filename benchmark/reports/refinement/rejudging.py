@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q
 
 from benchmark import judging
 from benchmark.judging.threads import in_threads
@@ -146,8 +147,12 @@ def _judgement(problem: Problem, code: str) -> Judgement:
         policy=Policy.FAIR,
         problem_hash=problem.content_hash,
         stop_at_first_failure=True,
-    ).exclude(state=Judgement.State.FAILED)
-    return known.first() or judging.request_judgement(submission)
+    )
+    factor = judging.applied_factor(problem.dataset, Policy.FAIR, "").factor
+    open_or_equal = ~Q(state__in=(Judgement.State.DONE, Judgement.State.FAILED)) | Q(
+        state=Judgement.State.DONE, time_factor=factor
+    )
+    return known.filter(open_or_equal).first() or judging.request_judgement(submission)
 
 
 def _perform(judgement_id: int) -> None:

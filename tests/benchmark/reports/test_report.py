@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from pytest_django import DjangoAssertNumQueries
 
 from benchmark.metrics import cluster_bootstrap, problem_t, wilson
-from benchmark.models import Run
+from benchmark.models import Judgement, Run
 from tests.benchmark.reports.conftest import MakeRun
 
 
@@ -44,6 +44,20 @@ def test_one_attempt_a_problem_has_a_wilson_interval_in_all_and_by_tier(
         assert (figure["low"], figure["high"]) == wilson(group["solved"], group["problems"])
     assert said["verdicts"] == {"AC": 2, "WA": 1, "NO_CODE": 1}
     assert (said["complete"], said["caveats"]) == (True, [])
+
+
+def test_verdicts_near_the_limit_and_several_time_factors_are_reported(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run([("bronze", ["AC", "TLE", "AC"])])
+    judgements = Judgement.objects.filter(work_items__run=run).order_by("pk")
+    Judgement.objects.filter(pk__in=[one.pk for one in judgements[:2]]).update(near_limit=True)
+    Judgement.objects.filter(pk=judgements[2].pk).update(time_factor=1.25)
+    found = figures(capsys, run)
+    assert (found["near_limit"], found["time_factors"]) == (2, [1.0, 1.25])
+    printed = report(capsys, run)
+    assert "2 of 3 verdicts are near the time limit" in printed
+    assert "with time factors 1.00, 1.25" in printed
 
 
 def test_several_attempts_are_averaged_within_problems_with_t_over_few_of_them(

@@ -21,6 +21,7 @@ from tests.tutoring.studies.designs import design_data
 from tutoring.actions import Invalidate
 from tutoring.models import Arm, Assignment, Deviation, Look, Protocol, Session, Study
 from tutoring.review.solve_rates import counted_sessions
+from tutoring.sessions.assignments import speed_scope
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import tutor_view
 from tutoring.studies.actions import (
@@ -201,6 +202,15 @@ def test_a_tutor_has_one_assignment_at_a_time(freeze: FreezeFactory, tutors: lis
         StartAssigned(tutors[1], second.pk).execute()
     with pytest.raises(PermissionDenied):
         OfferNext(rosa).execute()
+
+
+def test_time_factors_are_fixed_for_the_whole_study(freeze: FreezeFactory, tutors: list[User]):
+    study = freeze()
+    first = OfferNext(tutors[0]).execute()
+    assert first is not None
+    session = StartAssigned(tutors[0], first.pk).execute()
+    assert speed_scope(session) == study.spending_key
+    assert speed_scope(Session(pk=uuid4())) == ""
 
 
 def test_what_the_tutor_sees_names_neither_model_nor_arm(freeze: FreezeFactory, tutors: list[User]):
