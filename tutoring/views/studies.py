@@ -31,6 +31,7 @@ from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.sessions.context import RefusedError
 from tutoring.studies.actions import SETTLING, CloseStudy, RecordDeviation, StopStudy, TakeLook
 from tutoring.studies.design import Design, DesignError, parse_design, parse_frozen
+from tutoring.studies.estimation import too_few_problems
 from tutoring.studies.export import export_study
 from tutoring.studies.flow import ArmFlow, Flow
 from tutoring.studies.power import STUDIES, PowerError, PowerInputs, simulate_power
@@ -259,14 +260,17 @@ def study_power(request: HttpRequest, study_id: int) -> HttpResponse:
     context: dict[str, Any] = {"study": found, "tab": "power", "studies": STUDIES, "faults": ()}
     try:
         design = design_of(found)
-        pairs: int | str = design.stopping.maximum or _eligible(found)
+        pairs = design.stopping.maximum or _eligible(found)
     except DesignError as error:
         return render(request, "tutoring/studies/power.html", context | {"faults": error.faults})
     typed = {"problems": str(pairs), "spread": "1", "compliance": "100"} | request.GET.dict()
-    context |= {"design": design, "typed": typed, "fault": "", "power": None}
+    rule = design.stopping
+    warning = too_few_problems(rule.rule, rule.threshold, pairs)
+    context |= {"design": design, "typed": typed, "fault": "", "power": None, "warning": warning}
     if "effect" in request.GET:
         try:
             context["power"] = simulate_power(_power_inputs(design, typed))
+            context["warning"] = context["power"].warning
         except PowerError as error:
             context["fault"] = str(error)
     return render(request, "tutoring/studies/power.html", context)

@@ -178,7 +178,7 @@ class Command(BaseCommand):
 
     def _run(self, options: dict[str, Any]) -> None:
         study = _find(options["name"])
-        arms = list(study.arms.filter(kind=Arm.Kind.AUTOMATIC).select_related("model", "run"))
+        arms = list(study.arms.filter(kind=Arm.Kind.AUTOMATIC).select_related("model", "run__model", "run__dataset"))
         if not arms:
             raise CommandError(f"{study} has no automatic arm.")
         # Every arm is planned before the first one is paid for.
@@ -318,7 +318,7 @@ def _power_text(found: Power) -> str:
         ("hours of people", hours),
         ("simulated studies", str(found.studies)),
     ]
-    return "\n".join(aligned(rows))
+    return "\n".join([*aligned(rows), *([found.warning] if found.warning else [])])
 
 
 def _contrast_text(one: Contrast) -> str:
