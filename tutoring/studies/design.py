@@ -173,7 +173,11 @@ class GateFinding(Record):
     problem: str
     """Blank: the finding is about the whole design."""
     kind: Literal[
-        "no hidden tests", "reference not accepted", "limits not met", "reference not judged", "too few problems"
+        "no hidden tests",
+        "reference not accepted",
+        "limits not met",
+        "reference not judged",
+        "too few problems",
     ]
     detail: str
 

@@ -44,11 +44,10 @@ def too_few_problems(rule: StoppingRule, threshold: float, problems: int) -> str
         )
     if problems < FEWEST_TESTED_PROBLEMS:
         return (
-            f"A contrast is tested from {FEWEST_TESTED_PROBLEMS} problems; the design has {problems}. Widen the query."
+            f"A contrast is tested from {FEWEST_TESTED_PROBLEMS} problems; the design has {problems}. Widen the "
+            "query."
         )
     return ""
-
-
 
 
 class ArmRate(Record):

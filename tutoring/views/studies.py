@@ -8,14 +8,14 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable
 from functools import wraps
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -24,6 +24,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.pseudonyms import pseudonym
 from accounts.roles import Role, requires_role
+from benchmark.model_calls import Price, catalogue
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.rendering import render_markdown
 from tutoring.arms.methods import PREFIX
@@ -38,6 +39,7 @@ from tutoring.studies.power import STUDIES, PowerError, PowerInputs, simulate_po
 from tutoring.studies.preregistration import preregistration, preregistration_markdown
 from tutoring.studies.reading import read_study
 from tutoring.studies.resolution import resolve
+from tutoring.studies.runs import StartArms, waiting_arms
 from tutoring.studies.summary import summaries, tutor_loads
 from tutoring.views.flow_diagram import box_query, flow_svg
 from tutoring.views.requests import command_id, person_of, text_field
@@ -152,7 +154,7 @@ def _conduct(found: Study) -> dict[str, Any]:
         "figures": figures,
         "simulated": is_simulated(arms),
         "arms": arms,
-        "runs_missing": [arm for arm in arms if arm.kind == Arm.Kind.AUTOMATIC and arm.run_id is None],
+        "waiting_arms": _waiting(found),
         "arms_address": _arms_address(found, arms),
         "loads": tutor_loads(found, arms),
         "looks": found.looks.select_related("by"),
@@ -164,6 +166,19 @@ def _conduct(found: Study) -> dict[str, Any]:
         "may_close": found.state in Study.UNFINISHED
         and not found.assignments.filter(state__in=Assignment.UNFINISHED, tutor__isnull=False).exists(),
     }
+
+
+def _waiting(found: Study) -> list[tuple[Arm, int, Price | None]]:
+    """Return the automatic arms whose runs can be started or resumed, with their chains and the price of a call."""
+    if found.state not in Study.UNFINISHED:
+        return []
+    chains = dict(
+        found.assignments.filter(state__in=Assignment.UNFINISHED, tutor=None)
+        .order_by()
+        .values_list("arm")
+        .annotate(Count("pk"))
+    )
+    return [(arm, chains.get(arm.pk, 0), catalogue.known_price(arm.model)) for arm in waiting_arms(found)]
 
 
 def _arms_address(found: Study, arms: list[Arm]) -> str:
@@ -428,6 +443,22 @@ def close_study(request: HttpRequest, study_id: int) -> str:
     """Close the study."""
     closed = CloseStudy(person_of(request), study_id).execute()
     return f"{closed} is closed. Its problems are open to free sessions again, and its seed is in the export."
+
+
+@study_command
+def start_arms(request: HttpRequest, study_id: int) -> str:
+    """Start or resume the runs of the automatic arms. Field: cost, US dollars for each run; blank: no bound."""
+    text = request.POST.get("cost", "").strip().replace(",", ".")
+    try:
+        cost = float(text) if text else None
+    except ValueError:
+        cost = nan
+    if cost is not None and not 0 < cost < inf:
+        raise RefusedError(
+            "Type the most US dollars of each run as a number above 0, or leave the field empty."
+        )
+    runs = StartArms(person_of(request), study_id, cost).execute()
+    return f"The workers execute {len(runs)} run{'s' if len(runs) > 1 else ''}. Their chains are in the flow."
 
 
 @study_command
