@@ -100,21 +100,16 @@ def copy_of(done: Judgement) -> Judgement:
     return Judgement(**columns | {"finished_at": timezone.now(), "attempt": 0, "owner": ""})
 
 
-def applied_limits(judgement: Judgement) -> judge.Limits:
+def _applied_limits(judgement: Judgement, problem: Problem, language: str) -> judge.Limits:
     """Return the limits with which the program is judged now: the problem's, as policy and settings apply them."""
-    problem = judgement.submission.problem
-    return judge.limits_for(
-        judge.Limits(time=problem.time_limit, memory=judgement.memory_limit or problem.memory_limit),
-        judgement.submission.language,
-        judge.Policy(judgement.policy),
-        settings.JUDGE_TIME_MULTIPLIERS,
-    )
+    limits = judge.Limits(time=problem.time_limit, memory=judgement.memory_limit or problem.memory_limit)
+    return judge.limits_for(limits, language, judge.Policy(judgement.policy), settings.JUDGE_TIME_MULTIPLIERS)
 
 
-def has_applied_limits(judgement: Judgement) -> bool:
-    """Return whether a finished judgement was made with the limits that apply now."""
+def has_applied_limits(judgement: Judgement, problem: Problem, language: str) -> bool:
+    """Return whether a finished judgement was made with the limits that apply now. It uses no database."""
     stored = (judgement.result or {}).get("limits")
-    return stored is not None and judge.Limits(**stored) == applied_limits(judgement)
+    return stored is not None and judge.Limits(**stored) == _applied_limits(judgement, problem, language)
 
 
 def copy_stored_verdict(judgement: Judgement) -> bool:
@@ -124,7 +119,8 @@ def copy_stored_verdict(judgement: Judgement) -> bool:
     Return whether there was one. The program is not run again, and no signal is sent.
     """
     equal = {name: getattr(judgement, name) for name in _CONDITIONS}
-    limits = applied_limits(judgement)
+    submission = judgement.submission
+    limits = _applied_limits(judgement, submission.problem, submission.language)
     answers = Generation.objects.filter(_OF_ANSWER, work_item__run__source__isnull=False)
     done = Judgement.objects.filter(
         ~Exists(answers),

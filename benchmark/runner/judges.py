@@ -179,7 +179,7 @@ class JudgementRequests:
         self, answer: Generation, problem: Problem, suite: Judgement.TestScope, judgement: Judgement
     ) -> None:
         """Keep the judgement for equal programs of other answers, unless other limits apply since."""
-        if judging.has_applied_limits(judgement):
+        if judging.has_applied_limits(judgement, problem, self._settings.language):
             self._known[problem.pk, answer.code, suite] = judgement
 
     def copy_known(self, entries: list[tuple[Sequence[Generation], Problem]]) -> list[None]:

@@ -136,10 +136,10 @@ def equal_request() -> Judgement:
 def test_a_verdict_is_copied_only_with_the_limits_that_apply_now(settings: Settings):
     first = performed(request())
     assert first.result is not None
-    assert judging.has_applied_limits(first)
+    assert judging.has_applied_limits(first, first.submission.problem, "python")
     assert judging.copy_stored_verdict(equal_request())
     settings.JUDGE_TIME_MULTIPLIERS = {"python": 3.5}
-    assert not judging.has_applied_limits(first)
+    assert not judging.has_applied_limits(first, first.submission.problem, "python")
     slower = equal_request()
     assert not judging.copy_stored_verdict(slower)
     slower = performed(slower)
