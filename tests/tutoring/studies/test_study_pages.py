@@ -12,12 +12,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.roles import Role
 from benchmark.model_calls import caps
 from benchmark.models import LanguageModel, Problem, Run
 from benchmark.runner import QueueUnavailableError
@@ -435,7 +436,7 @@ def test_an_admin_starts_and_resumes_the_runs_of_automatic_arms(
     stored = {run.arm.name: run for run in Run.objects.select_related("arm")}
     assert set(dispatched) == set(stored.values())
     assert {(run.distributed, run.study_key) for run in stored.values()} == {(True, study.spending_key)}
-    assert (stored["dear"].budget, stored["dear"].price["input"]) == ({"cost": 2.5}, 1)
+    assert (stored["dear"].budget, (stored["dear"].price or {})["input"]) == ({"cost": 2.5}, 1)
     assert "Start the runs" not in page(admin, address)
     assert "Every automatic arm of hints v1 has a run" in press()
     Run.objects.filter(pk=stored["dear"].pk).update(
@@ -469,3 +470,23 @@ def test_a_design_that_can_have_no_result_warns_before_freezing(
     typed = "?control_rate=20&effect=50&spread=1&compliance=100&problems="
     assert sentence in page(admin, f"/studies/{draft.pk}/power/{typed}6")
     assert "cannot reach" not in page(admin, f"/studies/{draft.pk}/power/{typed}8")
+
+
+def test_tutors_with_other_roles_do_not_read_the_records_of_their_running_study(
+    freeze: FreezeFactory, tutors: list[User], rosa: User
+):
+    study = freeze()
+    assignment = begin(tutors[0])
+    finish(assignment, solved=True)
+    tutors[0].groups.set(Group.objects.filter(name__in=[Role.TUTOR, Role.RESEARCHER]))
+    tutors[1].groups.set(Group.objects.filter(name__in=[Role.TUTOR, Role.REVIEWER]))
+    address = f"/trajectories/{assignment.session_id}/"
+
+    def statuses() -> list[int]:
+        return [client_of(one).get(address).status_code for one in (tutors[0], tutors[1], rosa)]
+
+    assert statuses() == [404, 404, 200]
+    listed = page(client_of(tutors[1]), "/trajectories/")
+    assert str(assignment.session_id) not in listed
+    Study.objects.filter(pk=study.pk).update(state=Study.State.CLOSED)
+    assert statuses() == [200, 200, 200]
