@@ -11,6 +11,7 @@ from typing import TypedDict, Unpack
 
 import django_rq
 import redis
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -87,6 +88,9 @@ _CONDITIONS = (
 """The columns of a request that its verdict depends on, besides the time factor and the version of the judge."""
 
 
+_OF_ANSWER = Q(sample_judgement=OuterRef("pk")) | Q(hidden_judgement=OuterRef("pk"))
+"""The replies of runs whose judgement it is."""
+
 _VERDICT = (
     "verdict",
     "passed",
@@ -108,16 +112,44 @@ def copy_of(done: Judgement) -> Judgement:
     return Judgement(**columns | {"finished_at": timezone.now(), "attempt": 0, "owner": ""})
 
 
-def copy_stored_verdict(judgement: Judgement) -> bool:
-    """Finish a new request with the verdict of an equal one, if this version of the judge has performed one.
+def _applied_limits(
+    judgement: Judgement, problem: Problem, language: str, time_factor: float
+) -> judge.Limits:
+    """Return the limits with which the program is judged now: the problem's, as policy and settings apply them."""
+    limits = judge.Limits(time=problem.time_limit, memory=judgement.memory_limit or problem.memory_limit)
+    policy = judge.Policy(judgement.policy)
+    return judge.limits_for(limits, language, policy, settings.JUDGE_TIME_MULTIPLIERS, time_factor)
 
-    The time factor of the stored verdict must be the one that this machine would apply. Return whether there was one.
-    The program is not run again, and no signal is sent.
+
+def has_applied_limits(judgement: Judgement, problem: Problem, language: str) -> bool:
+    """Return whether a finished judgement was made with the limits that apply now, under its own time factor.
+
+    It uses no database.
+    """
+    stored = (judgement.result or {}).get("limits")
+    now = _applied_limits(judgement, problem, language, judgement.time_factor)
+    return stored is not None and judge.Limits(**stored) == now
+
+
+def copy_stored_verdict(judgement: Judgement) -> bool:
+    """Finish a new request with the verdict of an equal one, if this version of the judge has performed one here.
+
+    Verdicts with other limits (after a change of JUDGE_TIME_MULTIPLIERS), with another time factor than this machine
+    would apply, and those of imported runs are not copied. Return whether there was one. The program is not run again,
+    and no signal is sent.
     """
     equal = {name: getattr(judgement, name) for name in _CONDITIONS}
     equal["time_factor"] = factor_for(judgement).factor
+    submission = judgement.submission
+    limits = _applied_limits(judgement, submission.problem, submission.language, equal["time_factor"])
+    answers = Generation.objects.filter(_OF_ANSWER, work_item__run__source__isnull=False)
     done = Judgement.objects.filter(
-        **equal, state=Judgement.State.DONE, result__judge_version=judge.JUDGE_VERSION
+        ~Exists(answers),
+        **equal,
+        state=Judgement.State.DONE,
+        result__judge_version=judge.JUDGE_VERSION,
+        result__limits__time=limits.time,
+        result__limits__memory=limits.memory,
     )
     before = done.order_by("pk").first()
     if before is None:
@@ -150,10 +182,9 @@ def _job_id(judgement_id: int) -> str:
 def lost_judgements() -> QuerySet[Judgement]:
     """Return the unfinished judgements without a living worker, except those of runs, which judge theirs themselves."""
     now = timezone.now()
-    of_run = Q(sample_judgement=OuterRef("pk")) | Q(hidden_judgement=OuterRef("pk"))
     late = Judgement.objects.filter(state=Judgement.State.QUEUED, created_at__lt=now - _LATE)
     lost = late | Judgement.objects.lost(now)
-    return lost.filter(~Exists(Generation.objects.filter(of_run)), work_items=None)
+    return lost.filter(~Exists(Generation.objects.filter(_OF_ANSWER)), work_items=None)
 
 
 def requeue_lost() -> None:

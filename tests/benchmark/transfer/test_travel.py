@@ -444,11 +444,20 @@ LEFT_OUT: dict[type[models.Model], set[str]] = {
     Run: {"distributed", "study_key"},
     WorkItem: {"id", "run", "owner", "lease_until", "attempt"},
     Generation: {"id", "cache_key"},
-    Judgement: {"id", "owner", "lease_until", "attempt", "test_suite", "created_at"},
+    Judgement: {
+        "id",
+        "owner",
+        "lease_until",
+        "attempt",
+        "test_suite",
+        "created_at",
+        "host",
+        "speed_scope",
+    },
     Submission: {"id", "created_at"},
     LanguageModel: {"id", "active", "for_sessions", "frozen_at", "automatic"},
 }
-"""Columns that belong to a site: leases, permissions, and keys of its rows and of its cache."""
+"""Columns that belong to a site: leases, permissions, its machines, and keys of its rows and of its cache."""
 
 RECORDED: dict[type[models.Model], tuple[type[records.Record], dict[str, str]]] = {
     Run: (records.RunRecord, {}),
