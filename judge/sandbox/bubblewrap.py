@@ -47,7 +47,9 @@ _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
 LAUNCHER = "/launcher"
 """The launcher's path in a container."""
 
-_HOST_FOLDER = SCRATCH_FOLDER  # of the host's files in a template; a container replaces them with its scratch folder
+_HOST_FOLDER = (
+    SCRATCH_FOLDER  # of the host's files in a template; a container replaces them with its scratch folder
+)
 
 _FORK_SERVER_SOURCE = Path(__file__).with_name("fork_server.py")
 _OWN_PROCESSES = 4  # the launcher, the fork server, and a reserve
