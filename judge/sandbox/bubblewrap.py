@@ -113,7 +113,7 @@ class Bubblewrap:
             container.close()
 
     def close(self) -> None:
-        """End the templates, with all containers. The sandbox can be used again."""
+        """End the templates, with all containers (see `judge.sandbox.interface.Sandbox`)."""
         with self._changing_templates:
             for template in self._templates.values():
                 template.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from unittest.mock import patch
 from uuid import UUID, uuid4
 
 import django
@@ -137,8 +138,8 @@ def fair_share() -> tuple[list[str], int]:
     alice, problem = a_problem("share")
     submission = store_submission(problem, "print(1)", "python")
     rows = [request_judgement(submission, requested_by=alice).pk for _ in range(RUNNERS)]
-    performing.share_of_a_person = lambda: 1
-    answers = race(lambda: performing._claim(rows.pop()))
+    with patch.object(performing, "share_of_a_person", lambda: 1):
+        answers = race(lambda: performing._claim(rows.pop()))
     return answers, Judgement.objects.filter(requested_by=alice).held().count()
 
 
