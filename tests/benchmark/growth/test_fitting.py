@@ -15,7 +15,7 @@ def points(seconds, sizes=SIZES, base=0.011):
 
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 2.0, 3.0])
 def test_the_exponent_of_a_power_is_the_slope(exponent: float):
-    found = fit(points(lambda size: 2e-8 * size**exponent, [size for size in SIZES if size**exponent < 1e9]))
+    found = fit(points(lambda size: 2 * (size / SIZES[-1]) ** exponent))
     assert found
     assert found.slope == pytest.approx(exponent, abs=0.02)
     assert found.low <= found.slope <= found.high
