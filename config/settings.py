@@ -128,6 +128,7 @@ RQ = {"JOB_CLASS": "benchmark.worker.jobs.ListedJob", "COMMIT_MODE": "auto"}
 WORKER_JOBS: dict[str, tuple[type, ...]] = {
     # Allowed job functions with the types of their arguments. Workers reject all other jobs.
     "benchmark.judging.perform": (int,),
+    "benchmark.growth.perform_curve": (int,),
     "benchmark.runner.distribution.work_on_run": (str,),
     "benchmark.worker.reports.store_run_report": (str,),
     "benchmark.worker.reports.store_similarity_figures": (str,),
@@ -144,6 +145,7 @@ METHOD_MODULES = [
 WORKER_SWEEPS = [
     # Functions that find work whose job, worker or notification was lost. Every worker calls them every few seconds.
     "benchmark.judging.requeue_lost",
+    "benchmark.growth.requeue_lost_curves",
     "benchmark.runner.distribution.requeue_stalled",
     "benchmark.worker.reports.enqueue_missing_reports",
     "tutoring.sweeps.record_missed_verdicts",
