@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0040_reference_verdicts"),
+        ("benchmark", "0046_growth"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
