@@ -1,5 +1,6 @@
 """Judging of stored problems: a row requests a judgement, a worker performs it, and the row holds the result."""
 
+from benchmark.judging.fair_share import EXECUTIONS, executions_before, in_progress, share_of_a_person
 from benchmark.judging.machine_speed import (
     AppliedFactor,
     applied_factor,
@@ -24,6 +25,7 @@ from benchmark.judging.requests import (
 )
 
 __all__ = [
+    "EXECUTIONS",
     "MAXIMUM_ATTEMPTS",
     "SCORES",
     "WHOLE_OUTPUT",
@@ -33,8 +35,10 @@ __all__ = [
     "copy_of",
     "copy_stored_verdict",
     "enqueue",
+    "executions_before",
     "fix_factor",
     "has_applied_limits",
+    "in_progress",
     "judge_tests",
     "judgement_finished",
     "lost_judgements",
@@ -47,5 +51,6 @@ __all__ = [
     "requeue_lost",
     "scope_of_run",
     "scope_of_tests",
+    "share_of_a_person",
     "store_submission",
 ]

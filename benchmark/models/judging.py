@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 
 from benchmark.models.leases import JUDGEMENT_LEASE, Claimable
@@ -98,6 +99,14 @@ class Judgement(Claimable):
     )
     near_limit = models.BooleanField(
         default=False, help_text="A slightly different time would have changed the verdict."
+    )
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The person who waits for the verdict. Null: nobody, as for runs and scores.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
