@@ -452,6 +452,7 @@ LEFT_OUT: dict[type[models.Model], set[str]] = {
         "test_suite",
         "created_at",
         "host",
+        "requested_by",
         "speed_scope",
     },
     Submission: {"id", "created_at"},
