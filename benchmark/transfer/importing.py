@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import transaction
 
 from benchmark.models import Run
+from benchmark.models.signals import run_imported
 from benchmark.transfer.checking import FolderReader, Progress, RunCheck, Target, check_repeated, wanted_of
 from benchmark.transfer.folder import read_manifest
 from benchmark.transfer.writing import RunImport, link_repeated
@@ -18,6 +19,8 @@ class ImportedRuns:
 
     new: list[Run] = field(default_factory=list)
     unchanged: list[UUID] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What was recreated from the rows, or why not, in sentences."""
 
 
 def lines_of(folder: Path) -> int:
@@ -44,4 +47,9 @@ def import_runs(folder: Path, checked: Progress, written: Progress) -> ImportedR
         for run in runs:
             if not run.stored:
                 link_repeated(reader, run, replies, runs)
+        for imported in Run.objects.select_related("dataset", "model").filter(
+            pk__in=[run.record.id for run in runs], source__isnull=False
+        ):
+            answers = run_imported.send(Run, run=imported)
+            found.notes += [note for _, note in answers if note]
     return found

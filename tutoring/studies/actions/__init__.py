@@ -4,7 +4,7 @@ The end of a session marks its assignment as done (tutoring.sessions.assignments
 command line, which operators give.
 """
 
-from tutoring.studies.actions.base import StudyRefusedError, lock_study
+from tutoring.studies.actions.base import StudyRefusedError, lock_study, require_admin
 from tutoring.studies.actions.designs import AmendStudy, FreezeStudy, SaveDraft
 from tutoring.studies.actions.deviations import (
     SETTLING,
@@ -33,6 +33,7 @@ __all__ = [
     "exclude_changed_problem",
     "lock_study",
     "look",
+    "require_admin",
     "stop_offering",
     "withdraw_from_studies",
 ]

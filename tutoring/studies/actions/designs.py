@@ -96,8 +96,9 @@ def _freeze(person: User | None, design: Design, study: Study, version: int, *, 
     frozen = found.frozen
     if frozen.gate and not accept_gate:
         raise DesignError(
-            *(f"Problem {one.problem}: {one.kind}. {one.detail}" for one in frozen.gate),
-            "Remove these problems with `without`, repair them, or accept the gate's findings (--accept-gate).",
+            *(one.sentence for one in frozen.gate),
+            "Change the design, remove these problems with `without` or repair them, or accept the gate's findings "
+            "(--accept-gate).",
         )
     seed = secrets.token_hex(32)
     rows = assign(frozen, seed)
