@@ -29,6 +29,7 @@ PAGES = {
     "candidate_rankings": RESEARCHERS,
     "models": RESEARCHERS, "model": RESEARCHERS, "model_test": RESEARCHERS,
     "add_model": ADMINS, "edit_model": ADMINS, "new_model_version": ADMINS,
+    "growth": RESEARCHERS,
     "verifier": RESEARCHERS, "chain": RESEARCHERS, "run": RESEARCHERS, "run_progress": RESEARCHERS,
     "run_refinement": RESEARCHERS, "run_items": RESEARCHERS, "run_report": RESEARCHERS,
     "sessions": TUTORS, "session": TUTORS,
@@ -57,7 +58,8 @@ COMMANDS = {
     "flag_session": REVIEWERS,
     "test_model": ADMINS,
     "next_session": TUTORS, "report_problem": TUTORS,
-    "save_study": ADMINS, "freeze_study": ADMINS, "amend_study": ADMINS, "take_look": ADMINS, "stop_study": ADMINS,
+    "save_study": ADMINS, "freeze_study": ADMINS, "amend_study": ADMINS, "take_look": ADMINS, "start_arms": ADMINS,
+    "stop_study": ADMINS,
     "close_study": ADMINS, "record_deviation": ADMINS,
     "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
     "add_cap": ADMINS, "edit_cap": ADMINS, "remove_cap": ADMINS,
@@ -68,7 +70,7 @@ OPEN = {"healthz", "login", "logout", "home", "glossary", "near_misses"}
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
-    "verifier_id": 0, "item_id": 0, "model_id": 0, "cap_id": 0, "study_id": 0, "version": 1, "number": 0,
+    "verifier_id": 0, "submission_id": 0, "item_id": 0, "model_id": 0, "cap_id": 0, "study_id": 0, "version": 1, "number": 0,
     "dataset": "none", "external_id": "none",
     "name": "none", "form": "json",
 }  # fmt: skip
