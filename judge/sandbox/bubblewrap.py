@@ -30,11 +30,7 @@ _ENVIRONMENT = {
     "PYTHONHASHSEED": "0",  # makes the order of sets reproducible
     "OPENBLAS_NUM_THREADS": "1",
 }
-_DEVICES = (
-    "/dev/null",
-    "/dev/random",
-    "/dev/urandom",
-)  # without zero and full, which are endless input for a compiler
+_RANDOM_DEVICES = ("/dev/random", "/dev/urandom")
 _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
 LAUNCHER = "/launcher"
 """The launcher's path in a container."""
@@ -68,8 +64,7 @@ class Bubblewrap:
                 self._beginning += ["--cap-add", capability]
         self._beginning += ["--hostname", "sandbox", "--new-session", "--as-pid-1"]
         self._beginning += ["--proc", "/proc", "--dir", "/dev"]
-        for device in _DEVICES:
-            self._beginning += ["--dev-bind", device, device]
+        self._beginning += ["--dev-bind", "/dev/null", "/dev/null"]
         for name, descriptor in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
             self._beginning += ["--symlink", f"/proc/self/fd{descriptor}", f"/dev/{name}"]
         self._beginning += ["--symlink", SCRATCH_FOLDER, "/tmp", "--symlink", SCRATCH_FOLDER, "/dev/shm"]  # noqa: S108
@@ -130,6 +125,9 @@ class Bubblewrap:
     def _options(self, mounts: Mounts) -> Iterator[str]:
         for name, value in mounts.environment.items():
             yield from ("--setenv", name, value)
+        if mounts.random_devices:
+            for device in _RANDOM_DEVICES:
+                yield from ("--dev-bind", device, device)
         yield from _system_mounts((*mounts.readable, *_SYSTEM_FILES))
         for source, target in ((mounts.folder, PROGRAM_FOLDER), *mounts.mounted):
             yield from ("--ro-bind", str(source), target)

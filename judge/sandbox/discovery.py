@@ -3,10 +3,10 @@
 import platform
 import shutil
 import subprocess
-import tempfile
 import threading
 from pathlib import Path
 
+from judge.cache import remove_abandoned_folders, temporary_folder
 from judge.records import Limits
 from judge.sandbox.bubblewrap import LAUNCHER, Bubblewrap
 from judge.sandbox.cgroups import find_control_groups
@@ -96,6 +96,7 @@ def _find() -> Bubblewrap:
         remedy = "Set JUDGE_CACHE to a folder that can be written."
         raise SandboxUnavailableError(f"the launcher cannot be stored: {error}", remedy) from error
     version = subprocess.run([bwrap, "--version"], check=False, capture_output=True, text=True).stdout.strip()
+    remove_abandoned_folders()
     found = find_control_groups()
     problem = ""
     for groups in (found, None) if found else (None,):
@@ -109,8 +110,8 @@ def _find() -> Bubblewrap:
 
 def _try(sandbox: Sandbox) -> str | None:
     """Run a harmless program, the launcher itself. Return the problem, or None."""
-    with tempfile.TemporaryDirectory() as folder:
-        mounts = Mounts(Path(folder), runtime_files(), file_size=2**20, scratch=2**20)
+    with temporary_folder("trial") as folder:
+        mounts = Mounts(folder, runtime_files(), file_size=2**20, scratch=2**20)
         try:
             with sandbox.open(mounts) as container:
                 outcome = container.run(SandboxRun((LAUNCHER,), Limits(time=5, memory=2**28), wall=10))

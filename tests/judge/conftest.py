@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -130,7 +129,7 @@ def nothing_left(
     """Assert that the test leaves no process, no temporary file and no control group."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setenv("JUDGE_TEMPORARY", str(temporary))
     libc = ctypes.CDLL(None)
     assert (
         libc.prctl(_BECOME_SUBREAPER, 1, 0, 0, 0) == 0
