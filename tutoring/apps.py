@@ -9,11 +9,12 @@ class TutoringConfig(AppConfig):
 
     def ready(self) -> None:
         from benchmark.judging import judgement_finished
-        from benchmark.models.signals import items_finished
+        from benchmark.models.signals import items_finished, run_imported
 
         post_migrate.connect(create_presets, sender=self)
         judgement_finished.connect(record_verdict, dispatch_uid="tutoring")
         items_finished.connect(project_sessions, dispatch_uid="tutoring")
+        run_imported.connect(recreate_sessions, dispatch_uid="tutoring")
 
 
 def record_verdict(**judged: Any) -> None:
@@ -29,6 +30,13 @@ def project_sessions(*, run: Any, items: list[Any], **_: Any) -> None:
         from tutoring.arms.projection import project
 
         project(run, items)
+
+
+def recreate_sessions(*, run: Any, **_: Any) -> str:
+    """Store the sessions of an imported run. The import is deferred: most commands import no run."""
+    from tutoring.arms.imported_sessions import recreate_sessions
+
+    return recreate_sessions(run)
 
 
 def create_presets(**_: Any) -> None:

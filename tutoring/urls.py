@@ -82,6 +82,7 @@ urlpatterns = [
     ),
     path("studies/<int:study_id>/assignments/", studies.study_assignments, name="study_assignments"),
     path("studies/<int:study_id>/export.zip", studies.download_study, name="download_study"),
+    path("studies/<int:study_id>/runs/", studies.start_arms, name="start_arms"),
     path("studies/<int:study_id>/look/", studies.take_look, name="take_look"),
     path("studies/<int:study_id>/stop/", studies.stop_study, name="stop_study"),
     path("studies/<int:study_id>/close/", studies.close_study, name="close_study"),

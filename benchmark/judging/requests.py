@@ -11,6 +11,7 @@ from typing import TypedDict, Unpack
 
 import django_rq
 import redis
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -84,6 +85,9 @@ _CONDITIONS = (
 """The columns of a request that its verdict depends on, besides the version of the judge."""
 
 
+_OF_ANSWER = Q(sample_judgement=OuterRef("pk")) | Q(hidden_judgement=OuterRef("pk"))
+"""The replies of runs whose judgement it is."""
+
 _VERDICT = ("verdict", "passed", "total", "result")
 """The columns of a verdict."""
 
@@ -96,14 +100,35 @@ def copy_of(done: Judgement) -> Judgement:
     return Judgement(**columns | {"finished_at": timezone.now(), "attempt": 0, "owner": ""})
 
 
-def copy_stored_verdict(judgement: Judgement) -> bool:
-    """Finish a new request with the verdict of an equal one, if this version of the judge has performed one.
+def _applied_limits(judgement: Judgement, problem: Problem, language: str) -> judge.Limits:
+    """Return the limits with which the program is judged now: the problem's, as policy and settings apply them."""
+    limits = judge.Limits(time=problem.time_limit, memory=judgement.memory_limit or problem.memory_limit)
+    return judge.limits_for(limits, language, judge.Policy(judgement.policy), settings.JUDGE_TIME_MULTIPLIERS)
 
+
+def has_applied_limits(judgement: Judgement, problem: Problem, language: str) -> bool:
+    """Return whether a finished judgement was made with the limits that apply now. It uses no database."""
+    stored = (judgement.result or {}).get("limits")
+    return stored is not None and judge.Limits(**stored) == _applied_limits(judgement, problem, language)
+
+
+def copy_stored_verdict(judgement: Judgement) -> bool:
+    """Finish a new request with the verdict of an equal one, if this version of the judge has performed one here.
+
+    Verdicts with other limits (after a change of JUDGE_TIME_MULTIPLIERS) and those of imported runs are not copied.
     Return whether there was one. The program is not run again, and no signal is sent.
     """
     equal = {name: getattr(judgement, name) for name in _CONDITIONS}
+    submission = judgement.submission
+    limits = _applied_limits(judgement, submission.problem, submission.language)
+    answers = Generation.objects.filter(_OF_ANSWER, work_item__run__source__isnull=False)
     done = Judgement.objects.filter(
-        **equal, state=Judgement.State.DONE, result__judge_version=judge.JUDGE_VERSION
+        ~Exists(answers),
+        **equal,
+        state=Judgement.State.DONE,
+        result__judge_version=judge.JUDGE_VERSION,
+        result__limits__time=limits.time,
+        result__limits__memory=limits.memory,
     )
     before = done.order_by("pk").first()
     if before is None:
@@ -136,10 +161,9 @@ def _job_id(judgement_id: int) -> str:
 def lost_judgements() -> QuerySet[Judgement]:
     """Return the unfinished judgements without a living worker, except those of runs, which judge theirs themselves."""
     now = timezone.now()
-    of_run = Q(sample_judgement=OuterRef("pk")) | Q(hidden_judgement=OuterRef("pk"))
     late = Judgement.objects.filter(state=Judgement.State.QUEUED, created_at__lt=now - _LATE)
     lost = late | Judgement.objects.lost(now)
-    return lost.filter(~Exists(Generation.objects.filter(of_run)), work_items=None)
+    return lost.filter(~Exists(Generation.objects.filter(_OF_ANSWER)), work_items=None)
 
 
 def requeue_lost() -> None:

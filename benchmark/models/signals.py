@@ -8,3 +8,9 @@ items_finished = Signal()
 An item is not done if its claim was lost meanwhile. An exception of a receiver leaves its items unfinished; it is
 stored as their fault.
 """
+
+run_imported = Signal()
+"""Sent with `run` in the transaction of an import, for each run of the folder that was imported now or before.
+
+A receiver returns a sentence for the person who imports, or blank.
+"""

@@ -1,7 +1,7 @@
 """Runs: plans, cost estimates, execution, and resumption after an interruption."""
 
 from benchmark.runner.answer_judging import judge_answers, unjudged_answers
-from benchmark.runner.distribution import QueueUnavailableError, dispatch, monitor
+from benchmark.runner.distribution import QueueUnavailableError, connected_workers, dispatch, monitor
 from benchmark.runner.estimate import RUN_ASSUMPTIONS, Estimate, estimate, estimate_from_pilot
 from benchmark.runner.execution import ExecutionProgress, execute
 from benchmark.runner.judges import cores
@@ -31,6 +31,7 @@ __all__ = [
     "RunScope",
     "check_judge",
     "check_own",
+    "connected_workers",
     "cores",
     "dispatch",
     "estimate",

@@ -39,20 +39,33 @@ class QueueUnavailableError(Exception):
     """The queue server cannot be reached, or no worker is connected; the message says what to do."""
 
 
-def dispatch(run: Run) -> int:
-    """Enqueue a job of the run for each worker; return the number of workers. Raises QueueUnavailableError."""
+def connected_workers() -> int:
+    """Return the number of connected workers. Raises QueueUnavailableError without any."""
     try:
         workers = Worker.count(queue=django_rq.get_queue(QUEUE))
-        _enqueue(run.pk, workers)
     except redis.RedisError as error:
-        raise QueueUnavailableError(
-            f"The queue server cannot be reached ({error}). Start it with ./run, or leave out --distribute."
-        ) from None
+        raise _unavailable(error) from None
     if not workers:
         raise QueueUnavailableError(
             "No worker is connected to the queue server. Start one (manage.py worker), or leave out --distribute."
         )
     return workers
+
+
+def dispatch(run: Run) -> int:
+    """Enqueue a job of the run for each worker; return the number of workers. Raises QueueUnavailableError."""
+    workers = connected_workers()
+    try:
+        _enqueue(run.pk, workers)
+    except redis.RedisError as error:
+        raise _unavailable(error) from None
+    return workers
+
+
+def _unavailable(error: redis.RedisError) -> QueueUnavailableError:
+    return QueueUnavailableError(
+        f"The queue server cannot be reached ({error}). Start it with ./run, or leave out --distribute."
+    )
 
 
 def requeue_stalled() -> None:

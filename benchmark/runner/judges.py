@@ -178,8 +178,9 @@ class JudgementRequests:
     def remember(
         self, answer: Generation, problem: Problem, suite: Judgement.TestScope, judgement: Judgement
     ) -> None:
-        """Keep the judgement for equal programs of other answers."""
-        self._known[problem.pk, answer.code, suite] = judgement
+        """Keep the judgement for equal programs of other answers, unless other limits apply since."""
+        if judging.has_applied_limits(judgement, problem, self._settings.language):
+            self._known[problem.pk, answer.code, suite] = judgement
 
     def copy_known(self, entries: list[tuple[Sequence[Generation], Problem]]) -> list[None]:
         """Give answers without a judgement copies of the judgements of equal programs. Call it in a transaction."""

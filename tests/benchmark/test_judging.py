@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
 import judge
 from benchmark import judging
@@ -125,3 +126,40 @@ def test_compat_compares_the_whole_text_of_usaco_problems_only(
     problem.tests.update(answer_hash=blobs.put(b"1 2\n"))
     two_blanks = judging.store_submission(problem, "print('1  2')", "python")
     assert performed(judging.request_judgement(two_blanks, policy=judge.Policy(policy))).verdict == verdict
+
+
+def equal_request() -> Judgement:
+    """A new request for the program of `request`."""
+    return judging.request_judgement(Judgement.objects.order_by("pk")[0].submission)
+
+
+def test_a_verdict_is_copied_only_with_the_limits_that_apply_now(settings: Settings):
+    first = performed(request())
+    assert first.result is not None
+    assert judging.has_applied_limits(first, first.submission.problem, "python")
+    assert judging.copy_stored_verdict(equal_request())
+    settings.JUDGE_TIME_MULTIPLIERS = {"python": 3.5}
+    assert not judging.has_applied_limits(first, first.submission.problem, "python")
+    slower = equal_request()
+    assert not judging.copy_stored_verdict(slower)
+    slower = performed(slower)
+    assert slower.result is not None
+    assert slower.result["limits"]["time"] == 3.5 * first.submission.problem.time_limit
+    copied = equal_request()
+    assert judging.copy_stored_verdict(copied)
+    assert copied.result == slower.result
+
+
+def test_a_verdict_of_an_imported_run_is_not_copied():
+    judgement = performed(request())
+    problem = judgement.submission.problem
+    run = Run.objects.create(
+        dataset=problem.dataset, method="zero-shot", model_spec="", parameters={}, manifest={},
+        source={"site": "elsewhere"},
+    )  # fmt: skip
+    item = WorkItem.objects.create(run=run, problem=problem, chain=0)
+    Generation.objects.create(
+        work_item=item, step=0, purpose="solve", messages=[], parameters={}, latency=0.0,
+        hidden_judgement=judgement,
+    )  # fmt: skip
+    assert not judging.copy_stored_verdict(equal_request())

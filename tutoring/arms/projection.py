@@ -68,14 +68,6 @@ def project(run: Run, items: Sequence[WorkItem]) -> list[Session]:
     return projection.store([(item, answers[item.pk]) for item in items if item.pk in keys])
 
 
-def project_run(run: Run) -> list[Session]:
-    """Store the sessions that items of the run lack, for example after an import; return them."""
-    items = run.items.filter(state=WorkItem.State.DONE, session__isnull=True).select_related(
-        "problem__dataset"
-    )
-    return project(run, list(items))
-
-
 class _StoredChain:
     """A `benchmark.methods.Chain` over the stored replies and verdicts of a finished item."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
+from accounts.roles import Person
 from benchmark.models import Problem
 from tutoring.models import Assignment, Session, Study
 
@@ -29,6 +30,16 @@ def closed_by_study(person: User, problem: Problem) -> bool:
 def rehearsed_sessions() -> QuerySet[Assignment, Any]:
     """Return the ids of the sessions of rehearsals, which figures leave out, for use in a query."""
     return Assignment.objects.filter(study__rehearsal=True, session__isnull=False).values("session")
+
+
+def concealed_sessions(person: Person) -> QuerySet[Assignment, Any]:
+    """Return the ids of the sessions of unfinished studies of this tutor, whose records name the arms."""
+    return Assignment.objects.filter(
+        study__tutors=person.pk,
+        study__state__in=Study.UNFINISHED,
+        study__rehearsal=False,
+        session__isnull=False,
+    ).values("session")
 
 
 def locked_sessions() -> QuerySet[Assignment, Any]:

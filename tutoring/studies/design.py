@@ -168,11 +168,24 @@ class FrozenProblem(Record):
 
 
 class GateFinding(Record):
-    """A fact about a problem that may make its outcomes wrong on this machine, or that is unknown."""
+    """A fact that may make outcomes wrong on this machine, that is unknown, or that prevents a result."""
 
     problem: str
-    kind: Literal["no hidden tests", "reference not accepted", "limits not met", "reference not judged"]
+    """Blank: the finding is about the whole design."""
+    kind: Literal[
+        "no hidden tests",
+        "reference not accepted",
+        "limits not met",
+        "reference not judged",
+        "too few problems",
+    ]
     detail: str
+
+    @property
+    def sentence(self) -> str:
+        """The finding in one line."""
+        subject = f"Problem {self.problem}" if self.problem else "The design"
+        return f"{subject}: {self.kind}. {self.detail}"
 
 
 class SeenBefore(Record):

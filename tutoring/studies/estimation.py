@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from statistics import fmean
 
 from benchmark.metrics import (
@@ -20,12 +21,33 @@ from benchmark.metrics import (
     visible_mean,
 )
 from tutoring.models.payloads import Record
+from tutoring.studies.design import StoppingRule
 
 FEWEST_TESTED_PROBLEMS = 6
 """Smallest number of common problems for which a contrast is tested (docs/spec.md 9.1)."""
 
 Outcomes = Mapping[str, Sequence[float]]
 """The outcomes of one arm by problem: 0 or 1 for each session."""
+
+
+def fewest_pairs(threshold: float) -> int:
+    """Return the least number of pairs, all in one direction, whose sign e-value reaches the threshold."""
+    return next(pairs for pairs in count(1) if sign_e_value(pairs, 0) >= threshold)
+
+
+def too_few_problems(rule: StoppingRule, threshold: float, problems: int) -> str:
+    """Return why a study on this number of problems can have no result, as a sentence, or blank."""
+    if rule == "sign e-value" and problems < (fewest := fewest_pairs(threshold)):
+        return (
+            f"The e-value cannot reach {threshold:g}: this needs at least {fewest} pairs that differ in one direction, "
+            f"and the design has {problems}. Widen the query, raise the maximum, or choose the rule `fixed`."
+        )
+    if problems < FEWEST_TESTED_PROBLEMS:
+        return (
+            f"A contrast is tested from {FEWEST_TESTED_PROBLEMS} problems; the design has {problems}. Widen the "
+            "query."
+        )
+    return ""
 
 
 class ArmRate(Record):

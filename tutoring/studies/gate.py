@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from benchmark.models import Problem, ReferenceVerdict, TestCase
 from judge import Verdict
-from tutoring.studies.design import GateFinding
+from tutoring.studies.design import Design, GateFinding
+from tutoring.studies.estimation import too_few_problems
+
+
+def design_findings(design: Design, problems: int) -> list[GateFinding]:
+    """Return the findings on a design with this number of eligible problems."""
+    pairs = design.stopping.maximum or problems
+    detail = too_few_problems(design.stopping.rule, design.stopping.threshold, pairs)
+    return [GateFinding(problem="", kind="too few problems", detail=detail)] if detail else []
 
 
 def gate_findings(problems: Sequence[Problem]) -> list[GateFinding]:

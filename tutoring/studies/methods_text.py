@@ -95,10 +95,9 @@ def _deviations(study: Study) -> str:
 
 def _limitations(frozen: FrozenDesign, flow: Flow, figures: Figures | None) -> list[str]:
     found = assumptions(frozen.design)
-    if frozen.gate:
-        found.append(
-            f"{len({one.problem for one in frozen.gate})} problems were used in spite of findings of the gate."
-        )
+    found += [one.detail for one in frozen.gate if not one.problem]
+    if problems := {one.problem for one in frozen.gate if one.problem}:
+        found.append(f"{len(problems)} problems were used in spite of findings of the gate.")
     if frozen.seen.sessions or frozen.seen.chains:
         found.append(
             f"The problems had been used before: {frozen.seen.sessions} sessions and {frozen.seen.chains} chains."

@@ -21,7 +21,7 @@ from benchmark.metrics import (
 )
 from benchmark.metrics.small_samples import zero_spread
 from tutoring.studies.design import FEWEST_E_VALUE, StoppingRule
-from tutoring.studies.estimation import FEWEST_TESTED_PROBLEMS
+from tutoring.studies.estimation import FEWEST_TESTED_PROBLEMS, too_few_problems
 
 Values = NDArray[np.float64]
 
@@ -103,6 +103,8 @@ class Power:
     sessions: int
     hours: float | None
     pairs_used: float
+    warning: str
+    """Why a study of this size can have no result; blank otherwise."""
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields by name."""
@@ -141,6 +143,7 @@ def simulate_power(inputs: PowerInputs, studies: int = STUDIES) -> Power:
         sessions=sessions,
         hours=None if minutes is None else sessions * minutes / 60,
         pairs_used=float(pairs.mean()),
+        warning=too_few_problems(inputs.rule, inputs.threshold, inputs.problems),
     )
 
 

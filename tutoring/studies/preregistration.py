@@ -174,5 +174,5 @@ def _left_out(frozen: FrozenDesign) -> str:
 def _gate(frozen: FrozenDesign) -> list[str]:
     if not frozen.gate:
         return ["Every problem has hidden tests and a reference program that is accepted on them.", ""]
-    findings = [f"* {one.problem}: {one.kind}. {one.detail}" for one in frozen.gate]
+    findings = [f"* {one.sentence}" for one in frozen.gate]
     return ["Findings that were accepted when the design was frozen:", "", *findings, ""]

@@ -37,8 +37,8 @@ from tutoring.sessions.dialogue import messages_of
 from tutoring.studies.actions import StudyRefusedError
 from tutoring.studies.upkeep import advance_study
 
-LONGEST_REPLY = 300
-"""Seconds after which a reply that has not arrived ends the rehearsal."""
+LONGEST_WAIT = 300
+"""Seconds after which a reply or a verdict that has not arrived ends the rehearsal."""
 
 _POLL_SECONDS = 0.02
 
@@ -82,6 +82,15 @@ def _streamer() -> Iterator[Callable[[], object]]:
     finally:
         loop.call_soon_threadsafe(serving.cancel)
         thread.join(10)
+
+
+def _wait(is_done: Callable[[], bool], refusal: str) -> None:
+    """Wait until `is_done` returns true. Raises StudyRefusedError with the refusal after the longest wait."""
+    end = time.monotonic() + LONGEST_WAIT
+    while not is_done():
+        if time.monotonic() > end:
+            raise StudyRefusedError(refusal)
+        time.sleep(_POLL_SECONDS)
 
 
 class TutorClient:
@@ -142,13 +151,11 @@ class PageSteps:
         )
 
     def _wait_for_reply(self) -> None:
-        end = time.monotonic() + LONGEST_REPLY
-        while Reply.objects.filter(session=self.session_id, state__in=Reply.UNFINISHED).exists():
-            if time.monotonic() > end:
-                raise StudyRefusedError(
-                    f"No reply arrived in session {self.session_id} for {LONGEST_REPLY} seconds."
-                )
-            time.sleep(_POLL_SECONDS)
+        unfinished = Reply.objects.filter(session=self.session_id, state__in=Reply.UNFINISHED)
+        _wait(
+            lambda: not unfinished.exists(),
+            f"No reply arrived in session {self.session_id} for {LONGEST_WAIT} seconds.",
+        )
 
     def _command(self, name: str, **fields: str) -> None:
         self.client.post(name, {"command": str(uuid4()), **fields}, session_id=self.session_id)
@@ -165,6 +172,12 @@ class PageSteps:
         judgement = Session.objects.values_list("judgement", flat=True).get(pk=self.session_id)
         if judgement is not None:
             perform(judgement)
+        # A worker of a running site may have claimed the judgement first.
+        _wait(
+            lambda: Session.objects.filter(pk=self.session_id, state=Session.State.CLOSED).exists(),
+            f"Session {self.session_id} got no verdict for {LONGEST_WAIT} seconds. The judge may be unavailable "
+            "(manage.py doctor).",
+        )
 
     def give_up(self, reason: str) -> None:
         """Close the session without an execution."""
@@ -214,8 +227,4 @@ def _hold(steps: PageSteps, level: int) -> Session:
     decide = simulated_tutor(world, level=level, verifies=True)
     result_of(hold(decide, steps))
     session.refresh_from_db()
-    if session.state != Session.State.CLOSED:
-        raise StudyRefusedError(
-            f"Session {session.pk} has not ended. The judge may be unavailable (manage.py doctor)."
-        )
     return session

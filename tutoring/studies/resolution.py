@@ -28,7 +28,7 @@ from tutoring.studies.design import (
     HumanArm,
     SeenBefore,
 )
-from tutoring.studies.gate import gate_findings
+from tutoring.studies.gate import design_findings, gate_findings
 
 Row = TypeVar("Row", Protocol, LanguageModel)
 
@@ -85,7 +85,7 @@ def resolve(design: Design, version: int = 1) -> Resolution:
         models={name: row.content_hash for name, row in sorted(models.items())},
         ineligible=_ineligible(tutors, problems),
         seen=_seen(tutors, problems, list(models.values())),
-        gate=tuple(gate_findings(problems)),
+        gate=(*design_findings(design, len(problems)), *gate_findings(problems)),
     )
     return Resolution(frozen, named, {str(one): one for one in problems}, protocols, models)
 

@@ -3,19 +3,113 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
 
+from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from benchmark.methods import METHODS, Method, SettingsError, format_value, parse_settings
+from benchmark.model_calls import RateLimits, RunBudget, catalogue
 from benchmark.models import Dataset, LanguageModel, Run
 from benchmark.providers import Parameters, parse_model_spec
-from benchmark.runner import CannotRunError, RunOptions, RunPlan, RunScope, plan_run, start_run
+from benchmark.runner import (
+    CannotRunError,
+    QueueUnavailableError,
+    RunOptions,
+    RunPlan,
+    RunScope,
+    connected_workers,
+    dispatch,
+    plan_run,
+    prepare_resume,
+    start_run,
+)
 from tutoring.models import Arm, Assignment, Deviation, Study
-from tutoring.studies.actions import StudyRefusedError, lock_study
+from tutoring.studies.actions import StudyRefusedError, lock_study, require_admin
 from tutoring.studies.design import AutomaticArm, parse_frozen
 from tutoring.studies.replacement import exclude, record_deviation
+
+WAITING = Q(kind=Arm.Kind.AUTOMATIC) & (Q(run=None) | Q(run__state=Run.State.STOPPED))
+"""Automatic arms whose run is not started, or was stopped before its end."""
+
+
+def waiting_arms(study: Study) -> QuerySet[Arm]:
+    """Return the automatic arms of the study whose runs can be started, or resumed while the study has not ended."""
+    startable = study.state in Study.OFFERING
+    rows = study.arms.filter(WAITING if startable else WAITING & Q(run__isnull=False))
+    return rows.select_related("model", "run__model", "run__dataset")
+
+
+def usual_options(arm: Arm) -> RunOptions:
+    """Return the options of the arm's run: those that it had, else the price and context length of its model."""
+    if arm.run is not None:
+        former = RunOptions.of_run(arm.run)
+        return former if former.price else replace(former, price=catalogue.price_of(arm.model))
+    limits = RateLimits(context_tokens=arm.model.context_tokens)
+    return RunOptions(price=catalogue.price_of(arm.model), limits=limits)
+
+
+@dataclass(frozen=True)
+class StartArms:
+    """Start the runs of all automatic arms that have none, and resume those that stopped. The workers execute them.
+
+    All runs are started, or none. `cost` bounds what each run spends in US dollars, in all; None: no bound but the
+    spending caps.
+    """
+
+    person: User
+    study_id: int
+    cost: float | None = None
+
+    def execute(self) -> list[Run]:
+        """Return the runs. Raises PermissionDenied or StudyRefusedError."""
+        require_admin(self.person)
+        study = Study.objects.get(pk=self.study_id)
+        refuse_ended(study)
+        arms = list(waiting_arms(study))
+        if not arms:
+            raise StudyRefusedError(
+                f"Every automatic arm of {study} has a run that is executed or has ended."
+            )
+        plans = {arm.pk: plan_arm(study, arm) for arm in arms if arm.run is None}
+        try:
+            connected_workers()
+        except QueueUnavailableError:
+            raise StudyRefusedError(
+                "No worker can be reached, so no run was started. Start a worker (./run or manage.py worker), or "
+                f"execute the runs with: manage.py study run {study.name}"
+            ) from None
+        with transaction.atomic():
+            runs = [self._start(arm, plans.get(arm.pk)) for arm in arms]
+        for run in runs:
+            with suppress(QueueUnavailableError):  # the sweep of the workers enqueues the run later
+                dispatch(run)
+        return runs
+
+    def _start(self, arm: Arm, plan: RunPlan | None) -> Run:
+        usual = usual_options(arm)
+        if self.cost is not None and usual.price is None:
+            raise StudyRefusedError(
+                f"The price of {arm.model} is unknown, so its cost cannot be limited. Type a price on the model's page."
+            )
+        options = replace(usual, budget=RunBudget(cost=self.cost), distributed=True)
+        try:
+            if plan is not None:
+                return start_arm(self.study_id, arm.pk, plan, options)
+            assert arm.run is not None
+            prepare_resume(arm.run, options)
+        except CannotRunError as error:
+            raise StudyRefusedError(f"Arm {arm.name} cannot run: {error}") from None
+        return arm.run
+
+
+def refuse_ended(study: Study) -> None:
+    """Raise StudyRefusedError for a study whose runs are neither started nor resumed."""
+    if study.state not in Study.UNFINISHED:
+        raise StudyRefusedError(f"{study} is {study.state}. Its runs are neither started nor resumed.")
 
 
 def method_settings(method: Method, typed: Sequence[tuple[str, object]], model: LanguageModel) -> list[str]:

@@ -11,6 +11,7 @@ from django.db.models import Count, Q
 
 from accounts.pseudonyms import pseudonym
 from tutoring.models import Arm, Assignment, Deviation, Study
+from tutoring.studies.runs import WAITING
 
 
 @dataclass(frozen=True)
@@ -35,21 +36,17 @@ def summaries(studies: Sequence[Study]) -> list[StudySummary]:
             "study", flat=True
         )
     )
-    waiting = set(
-        Arm.objects.filter(study__in=studies, kind=Arm.Kind.AUTOMATIC, run=None).values_list(
-            "study", flat=True
-        )
-    )
+    waiting = set(Arm.objects.filter(WAITING, study__in=studies).values_list("study", flat=True))
     found = []
     for study in studies:
         own = counts[study.pk]
-        step = next_step(study, own, reports[study.pk], runs_missing=study.pk in waiting)
+        step = next_step(study, own, reports[study.pk], runs_waiting=study.pk in waiting)
         assigned = sum(number for state, number in own.items() if state not in Assignment.LEFT_OUT)
         found.append(StudySummary(study, own[Assignment.State.DONE], assigned, step))
     return found
 
 
-def next_step(study: Study, states: Counter[str], reports: int, *, runs_missing: bool) -> str:
+def next_step(study: Study, states: Counter[str], reports: int, *, runs_waiting: bool) -> str:
     """Return what an admin does next, as a sentence."""
     unfinished = sum(states[state] for state in Assignment.UNFINISHED)
     if study.state == Study.State.DRAFT:
@@ -58,8 +55,8 @@ def next_step(study: Study, states: Counter[str], reports: int, *, runs_missing:
         return "Read the results, and export the study."
     if reports:
         return f"Settle {reports} report{'s' if reports > 1 else ''} of tutors."
-    if runs_missing and study.state in Study.OFFERING:
-        return f"Start the automatic arms: manage.py study run {study.name}"
+    if runs_waiting and study.state in Study.OFFERING:
+        return "Start or resume the runs of the automatic arms."
     if study.state == Study.State.FROZEN:
         return "Wait for the tutors: “Your next session” is on their pages."
     waiting = f"Wait for {unfinished} session{'s' if unfinished > 1 else ''}."

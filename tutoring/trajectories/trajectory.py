@@ -19,6 +19,7 @@ from tutoring.models import Event, Finding, Session
 from tutoring.models.payloads import MessageSent, ReplyFailed, ReplyFinished, SessionClosed, VerdictRecorded
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.protocols import recorded_rules
+from tutoring.sessions.assignments import concealed_sessions
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,13 @@ class Trajectory:
 def readable_sessions(person: Person) -> SessionQuerySet:
     """Return the sessions of which a reviewer, researcher or admin may read the whole record.
 
-    Reviewers may not read their own sessions: the record names the model, which is hidden from tutors.
+    Reviewers may not read their own sessions: the record names the model, which is hidden from tutors. The tutors of a
+    study may not read its sessions before it is closed, whatever their roles: the records name the arms.
     """
+    sessions = Session.objects.exclude(pk__in=concealed_sessions(person))
     if has_role(person, Role.RESEARCHER, Role.ADMIN):
-        return Session.objects.all()
-    return Session.objects.exclude(tutor=person.pk)
+        return sessions
+    return sessions.exclude(tutor=person.pk)
 
 
 def readable_session(person: Person, session_id: UUID) -> Session:

@@ -8,14 +8,14 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable
 from functools import wraps
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -24,6 +24,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.pseudonyms import pseudonym
 from accounts.roles import Role, requires_role
+from benchmark.model_calls import Price, catalogue
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.rendering import render_markdown
 from tutoring.arms.methods import PREFIX
@@ -31,12 +32,14 @@ from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.sessions.context import RefusedError
 from tutoring.studies.actions import SETTLING, CloseStudy, RecordDeviation, StopStudy, TakeLook
 from tutoring.studies.design import Design, DesignError, parse_design, parse_frozen
+from tutoring.studies.estimation import too_few_problems
 from tutoring.studies.export import export_study
 from tutoring.studies.flow import ArmFlow, Flow
 from tutoring.studies.power import STUDIES, PowerError, PowerInputs, simulate_power
 from tutoring.studies.preregistration import preregistration, preregistration_markdown
 from tutoring.studies.reading import read_study
 from tutoring.studies.resolution import resolve
+from tutoring.studies.runs import StartArms, waiting_arms
 from tutoring.studies.summary import summaries, tutor_loads
 from tutoring.views.flow_diagram import box_query, flow_svg
 from tutoring.views.requests import command_id, person_of, text_field
@@ -151,7 +154,7 @@ def _conduct(found: Study) -> dict[str, Any]:
         "figures": figures,
         "simulated": is_simulated(arms),
         "arms": arms,
-        "runs_missing": [arm for arm in arms if arm.kind == Arm.Kind.AUTOMATIC and arm.run_id is None],
+        "waiting_arms": _waiting(found),
         "arms_address": _arms_address(found, arms),
         "loads": tutor_loads(found, arms),
         "looks": found.looks.select_related("by"),
@@ -163,6 +166,19 @@ def _conduct(found: Study) -> dict[str, Any]:
         "may_close": found.state in Study.UNFINISHED
         and not found.assignments.filter(state__in=Assignment.UNFINISHED, tutor__isnull=False).exists(),
     }
+
+
+def _waiting(found: Study) -> list[tuple[Arm, int, Price | None]]:
+    """Return the automatic arms whose runs can be started or resumed, with their chains and the price of a call."""
+    if found.state not in Study.UNFINISHED:
+        return []
+    chains = dict(
+        found.assignments.filter(state__in=Assignment.UNFINISHED, tutor=None)
+        .order_by()
+        .values_list("arm")
+        .annotate(Count("pk"))
+    )
+    return [(arm, chains.get(arm.pk, 0), catalogue.known_price(arm.model)) for arm in waiting_arms(found)]
 
 
 def _arms_address(found: Study, arms: list[Arm]) -> str:
@@ -259,14 +275,17 @@ def study_power(request: HttpRequest, study_id: int) -> HttpResponse:
     context: dict[str, Any] = {"study": found, "tab": "power", "studies": STUDIES, "faults": ()}
     try:
         design = design_of(found)
-        pairs: int | str = design.stopping.maximum or _eligible(found)
+        pairs = design.stopping.maximum or _eligible(found)
     except DesignError as error:
         return render(request, "tutoring/studies/power.html", context | {"faults": error.faults})
     typed = {"problems": str(pairs), "spread": "1", "compliance": "100"} | request.GET.dict()
-    context |= {"design": design, "typed": typed, "fault": "", "power": None}
+    rule = design.stopping
+    warning = too_few_problems(rule.rule, rule.threshold, pairs)
+    context |= {"design": design, "typed": typed, "fault": "", "power": None, "warning": warning}
     if "effect" in request.GET:
         try:
             context["power"] = simulate_power(_power_inputs(design, typed))
+            context["warning"] = context["power"].warning
         except PowerError as error:
             context["fault"] = str(error)
     return render(request, "tutoring/studies/power.html", context)
@@ -424,6 +443,22 @@ def close_study(request: HttpRequest, study_id: int) -> str:
     """Close the study."""
     closed = CloseStudy(person_of(request), study_id).execute()
     return f"{closed} is closed. Its problems are open to free sessions again, and its seed is in the export."
+
+
+@study_command
+def start_arms(request: HttpRequest, study_id: int) -> str:
+    """Start or resume the runs of the automatic arms. Field: cost, US dollars for each run; blank: no bound."""
+    text = request.POST.get("cost", "").strip().replace(",", ".")
+    try:
+        cost = float(text) if text else None
+    except ValueError:
+        cost = nan
+    if cost is not None and not 0 < cost < inf:
+        raise RefusedError(
+            "Type the most US dollars of each run as a number above 0, or leave the field empty."
+        )
+    runs = StartArms(person_of(request), study_id, cost).execute()
+    return f"The workers execute {len(runs)} run{'s' if len(runs) > 1 else ''}. Their chains are in the flow."
 
 
 @study_command

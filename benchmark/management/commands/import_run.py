@@ -43,6 +43,7 @@ class Command(BaseCommand):
                 "format": FORMAT,
                 "imported": [str(run.pk) for run in found.new],
                 "unchanged": list(map(str, found.unchanged)),
+                "notes": found.notes,
             }
             self.stdout.write(json.dumps(document))
             return
@@ -55,3 +56,5 @@ class Command(BaseCommand):
             )
         for pk in found.unchanged:
             self.stdout.write(f"Run {pk} is here already. Nothing was changed.")
+        for note in found.notes:
+            self.stdout.write(note)

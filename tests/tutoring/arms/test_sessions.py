@@ -25,7 +25,7 @@ from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.actions import record_verdict
 from tutoring.arms import control_policies as control
 from tutoring.arms.policy import result_of
-from tutoring.arms.projection import project, project_run
+from tutoring.arms.projection import project
 from tutoring.arms.sham_hints import HINTS
 from tutoring.arms.transcript import hold_session
 from tutoring.models import Event, Protocol, Review, ReviewOutcome, Session
@@ -111,7 +111,6 @@ def test_a_projection_is_made_once_and_reuses_the_judgements(doubling: Problem) 
     run, item = finished("session-verdict", doubling, WRONG, RIGHT)
     [session] = project(run, [item])
     assert project(run, [item]) == []
-    assert project_run(run) == []
     assert session.outcome == "solved"
     assert [score.judgement for score in session.program_scores.order_by("generation")] == [
         answer.hidden_judgement for answer in Generation.objects.order_by("step")

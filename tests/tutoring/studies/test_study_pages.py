@@ -12,17 +12,21 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from benchmark.models import LanguageModel, Problem
+from accounts.roles import Role
+from benchmark.model_calls import caps
+from benchmark.models import LanguageModel, Problem, Run
+from benchmark.runner import QueueUnavailableError
 from tests.tutoring.dialogues import start
 from tests.tutoring.studies.conftest import FreezeFactory, abandon, begin, finish, hold_all
 from tests.tutoring.studies.designs import design_data
 from tutoring.models import Assignment, Consent, Deviation, Flag, Protocol, Session, Study
+from tutoring.studies import runs
 from tutoring.studies.actions import SaveDraft
 from tutoring.studies.flow import study_flow
 from tutoring.studies.offers import Offer
@@ -383,7 +387,106 @@ def test_commands_need_the_token_of_the_page(freeze: FreezeFactory, ada: User):
     study = freeze()
     client = Client(enforce_csrf_checks=True)
     client.force_login(ada)
-    commands = [f"{study.pk}/{name}" for name in ("freeze", "amend", "look", "stop", "close", "deviation")]
+    commands = [
+        f"{study.pk}/{name}" for name in ("freeze", "amend", "runs", "look", "stop", "close", "deviation")
+    ]
     for address in ("/sessions/next/", *(f"/studies/{one}/" for one in ("save", *commands))):
         assert client.post(address, {"reason": "x"}).status_code == 403, address
         assert client.get(address).status_code in (404, 405), address
+
+
+NEUTRAL = {"kind": "automatic", "name": "neutral", "method": "zero-shot", "model": "script@1", "draws": 2}
+
+
+def test_an_admin_starts_and_resumes_the_runs_of_automatic_arms(
+    admin: Client, freeze: FreezeFactory, monkeypatch: pytest.MonkeyPatch
+):
+    dispatched: list[Run] = []
+    workers = 0
+
+    def connected() -> int:
+        if not workers:
+            raise QueueUnavailableError("No worker is connected.")
+        return workers
+
+    monkeypatch.setattr(runs, "connected_workers", connected)
+    monkeypatch.setattr(runs, "dispatch", dispatched.append)
+    LanguageModel.objects.create(label="script", spec="practice:student")
+    LanguageModel.objects.create(label="dear", spec="compatible@lab:m")
+    human = design_data()["arms"][0]
+    other = NEUTRAL | {"name": "dear", "model": "dear@1"}
+    study = freeze(arms=[human, NEUTRAL, other], primary_contrast=["arm-0", "neutral"])
+    address = f"/studies/{study.pk}/"
+    assert "Start or resume the runs of the automatic arms." in page(admin, "/studies/")
+    shown = page(admin, address)
+    assert "not started; 12 chains left. Price: unknown" in shown
+
+    def press(cost: str = "") -> str:
+        return admin.post(f"{address}runs/", {"cost": cost}, follow=True).content.decode()
+
+    assert "Type the most US dollars of each run as a number above 0" in press("much")
+    assert "No worker can be reached, so no run was started." in press()
+    workers = 2
+    assert "The price of dear v1 is unknown, so its cost cannot be limited." in press("5")
+    caps.set_cap("site", "", "day", 5)
+    assert "the spending cap of the site cannot hold. Type a price on the model" in press()
+    assert not Run.objects.exists(), "all runs are started or none"
+    LanguageModel.objects.filter(label="dear").update(price={"input": 1, "output": 2})
+    assert "The workers execute 2 runs." in press("2,5")
+    stored = {run.arm.name: run for run in Run.objects.select_related("arm")}
+    assert set(dispatched) == set(stored.values())
+    assert {(run.distributed, run.study_key) for run in stored.values()} == {(True, study.spending_key)}
+    assert (stored["dear"].budget, (stored["dear"].price or {})["input"]) == ({"cost": 2.5}, 1)
+    assert "Start the runs" not in page(admin, address)
+    assert "Every automatic arm of hints v1 has a run" in press()
+    Run.objects.filter(pk=stored["dear"].pk).update(
+        state=Run.State.STOPPED, stop_reason="the budget is used up"
+    )
+    assert "stopped: the budget is used up; 12 chains left." in page(admin, address)
+    assert "The workers execute 1 run." in press("9")
+    stored["dear"].refresh_from_db()
+    assert (stored["dear"].state, stored["dear"].budget) == (Run.State.OPEN, {"cost": 9})
+    Study.objects.update(state=Study.State.CLOSED)
+    Run.objects.update(state=Run.State.STOPPED)
+    assert "Start the runs" not in page(admin, address)
+    assert "Its runs are neither started nor resumed." in press()
+
+
+def test_a_design_that_can_have_no_result_warns_before_freezing(
+    admin: Client, ada: User, freeze: FreezeFactory
+):
+    freeze()  # makes the rows that the draft names
+    names = [f"tutor-{number}" for number in range(4)]
+    data = design_data(name="few", problems={"dataset": "practice"}, tutors=names, stopping=E_VALUE)
+    draft = SaveDraft(ada, data).execute()
+    sentence = (
+        "The e-value cannot reach 20: this needs at least 8 pairs that differ in one direction, and the design "
+        "has 6."
+    )
+    for address in (f"/studies/{draft.pk}/", f"/studies/{draft.pk}/power/"):
+        assert sentence in page(admin, address), address
+    refused = admin.post(f"/studies/{draft.pk}/freeze/", {"confirm": "on"}, follow=True).content.decode()
+    assert f"The design: too few problems. {sentence}" in refused
+    typed = "?control_rate=20&effect=50&spread=1&compliance=100&problems="
+    assert sentence in page(admin, f"/studies/{draft.pk}/power/{typed}6")
+    assert "cannot reach" not in page(admin, f"/studies/{draft.pk}/power/{typed}8")
+
+
+def test_tutors_with_other_roles_do_not_read_the_records_of_their_running_study(
+    freeze: FreezeFactory, tutors: list[User], rosa: User
+):
+    study = freeze()
+    assignment = begin(tutors[0])
+    finish(assignment, solved=True)
+    tutors[0].groups.set(Group.objects.filter(name__in=[Role.TUTOR, Role.RESEARCHER]))
+    tutors[1].groups.set(Group.objects.filter(name__in=[Role.TUTOR, Role.REVIEWER]))
+    address = f"/trajectories/{assignment.session_id}/"
+
+    def statuses() -> list[int]:
+        return [client_of(one).get(address).status_code for one in (tutors[0], tutors[1], rosa)]
+
+    assert statuses() == [404, 404, 200]
+    listed = page(client_of(tutors[1]), "/trajectories/")
+    assert str(assignment.session_id) not in listed
+    Study.objects.filter(pk=study.pk).update(state=Study.State.CLOSED)
+    assert statuses() == [200, 200, 200]

@@ -17,7 +17,7 @@ from benchmark.management.run_progress import execute_run, run_bar
 from benchmark.model_calls import Stop
 from benchmark.models import Run
 from benchmark.providers import ProviderError, parse_model_spec
-from benchmark.runner import CannotRunError, QueueUnavailableError, RunOptions, dispatch, prepare_resume
+from benchmark.runner import CannotRunError, QueueUnavailableError, dispatch, prepare_resume
 from judge.management.tables import aligned
 from tutoring.models import Arm, Study
 from tutoring.sessions.context import RefusedError
@@ -30,7 +30,7 @@ from tutoring.studies.power import Power, PowerError, PowerInputs, simulate_powe
 from tutoring.studies.preregistration import preregistration
 from tutoring.studies.rehearsal import rehearse
 from tutoring.studies.resolution import resolve
-from tutoring.studies.runs import plan_arm, start_arm
+from tutoring.studies.runs import plan_arm, refuse_ended, start_arm, usual_options
 from tutoring.studies.verification import verify
 
 
@@ -178,17 +178,20 @@ class Command(BaseCommand):
 
     def _run(self, options: dict[str, Any]) -> None:
         study = _find(options["name"])
-        arms = list(study.arms.filter(kind=Arm.Kind.AUTOMATIC).select_related("model", "run"))
+        arms = list(
+            study.arms.filter(kind=Arm.Kind.AUTOMATIC).select_related("model", "run__model", "run__dataset")
+        )
         if not arms:
             raise CommandError(f"{study} has no automatic arm.")
+        refuse_ended(study)
         # Every arm is planned before the first one is paid for.
         plans = {arm.pk: plan_arm(study, arm) for arm in arms if arm.run is None}
         runs = []
         for arm in arms:
             spec = parse_model_spec(arm.model.spec)
-            former = RunOptions() if arm.run is None else RunOptions.of_run(arm.run)
-            price = model_options.price_of(options, spec, former=former.price)
-            chosen = model_options.run_options(options, price, former)
+            usual = usual_options(arm)
+            price = model_options.price_of(options, spec, former=usual.price)
+            chosen = model_options.run_options(options, price, usual)
             asyncio.run(model_options.try_to_open(spec))
             if arm.run is None:
                 run = start_arm(study.pk, arm.pk, plans[arm.pk], chosen)
@@ -318,7 +321,7 @@ def _power_text(found: Power) -> str:
         ("hours of people", hours),
         ("simulated studies", str(found.studies)),
     ]
-    return "\n".join(aligned(rows))
+    return "\n".join([*aligned(rows), *([found.warning] if found.warning else [])])
 
 
 def _contrast_text(one: Contrast) -> str:
