@@ -70,6 +70,7 @@ def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
         limits: Limits = SMALL,
         times: int = 1,
         fork_server: bool = True,
+        **options: Any,
     ) -> Judgement:
         return grade_tests(
             source,
@@ -80,6 +81,7 @@ def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
             policy=judge.Policy.COMPAT,
             stop_at_first_failure=False,
             fork_server=fork_server,
+            **options,
         )
 
     return grade_one
