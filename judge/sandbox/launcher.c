@@ -64,7 +64,7 @@
 #include <unistd.h>
 
 enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, SERVER_START = 20000, FORK_TIMEOUT = 3000,
-       QUIET = 1000000, LOOK = 20000, LONGEST_LOOK = 100000, PROCESSES = 256 };
+       QUIET = 5, LOOK = 20000, LONGEST_LOOK = 100000, PROCESSES = 256 };
 enum { ALONE, PROGRAM, VALIDATOR };
 enum { ACTIVE, WAITING, SLEEPING, GONE }; /* states of a side of an interaction, in the shared memory */
 
@@ -180,6 +180,7 @@ static number own_memory(pid_t process) {
  * for a CPU in between. A look is needed only after a time in which the program hardly used a CPU. */
 typedef struct {
     int side, charged;          /* charged: the last look found the program idle by its own doing */
+    int quiet;                  /* the last looks in a row that found both sides of an interaction idle */
     number looked, used, idle;  /* the last look's time and CPU counts; idle time in all */
     int input, output;          /* the pipes of an interaction, as paths that neither read nor write */
     volatile int *states;       /* shared by both launchers of an interaction */
@@ -293,11 +294,12 @@ static int unread(int pipe, int mode, int *full) {
 }
 
 /* Return whether an idle program is idle by its own doing, and not because it waits for the judge or the other side. */
-static int is_at_fault(const guard *guard, int reads) {
+static int is_at_fault(guard *guard, int reads) {
     if (guard->side == ALONE) return !is_full(descriptors[1]) && !is_full(descriptors[2]);
     int full = 0, given = unread(guard->input, O_RDONLY, NULL), left = unread(guard->output, O_WRONLY, &full);
     int waiting = reads || full, other = guard->states[VALIDATOR - guard->side];
     guard->states[guard->side - 1] = waiting ? WAITING : SLEEPING;
+    guard->quiet = other == ACTIVE ? 0 : guard->quiet + 1;
     if (other == ACTIVE) return 0;
     if (guard->side == VALIDATOR) return !waiting || other == GONE;
     return given || other == GONE || (!left && other == WAITING);
@@ -315,6 +317,7 @@ static void look(guard *guard, number start, number *cpu_then, number cpu) {
     *cpu_then = cpu;
     if (busy || is_active(&used, guard->side == VALIDATOR ? &reads : NULL)) {
         if (guard->states) guard->states[guard->side - 1] = ACTIVE;
+        guard->quiet = 0;
         return;
     }
     guard->charged = is_at_fault(guard, reads);
@@ -598,7 +601,7 @@ static void run(void) {
 
     const char *cause = NULL;
     int status = 0, left = 0;
-    number cpu = 0, memory = 0, peak = 0, reaped = 0, cpu_then = 0, then = start, cpu_looked = 0;
+    number cpu = 0, memory = 0, peak = 0, reaped = 0, cpu_looked = 0;
     struct pollfd lifeline = {judge, POLLIN | POLLRDHUP, 0};
     for (;;) {
         struct rusage usage;
@@ -621,11 +624,8 @@ static void run(void) {
             cpu += reaped;
         }
         if (memory > peak) peak = memory;
-        if (side != ALONE && held && now() - then > QUIET) { /* both may be waiting, one of them for an end held here */
-            if (cpu - cpu_then < QUIET / 20) release(&held);
-            then = now(), cpu_then = cpu;
-        }
         look(&guard, start, &cpu_looked, cpu);
+        if (guard.quiet >= QUIET) release(&held); /* both wait, perhaps one of them for an end that is held here */
         if (cpu > allowed.cpu) cause = "cpu";
         else if (memory > allowed.memory) cause = "memory";
         else if (guard.idle > allowed.idle) cause = "idle";
