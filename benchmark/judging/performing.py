@@ -153,6 +153,7 @@ def _grade(
             time_multipliers=multipliers,
             time_factor=time_factor,
             stop_at_first_failure=stop_at_first_failure,
+            compile_time=settings.JUDGE_COMPILE_TIME,
         ),
         on_test=on_test,
     )

@@ -234,6 +234,7 @@ class _Verifier:
                 time_multipliers=time_multipliers(),
                 stop_at_first_failure=not submission.rules,
                 fork_server=self._fork_server,
+                compile_time=package.compile_time,
             ),
         )
 

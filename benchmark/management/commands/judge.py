@@ -79,6 +79,7 @@ class Command(BaseCommand):
                     policy=policy,
                     time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
                     time_factor=machine.factor,
+                    compile_time=settings.JUDGE_COMPILE_TIME,
                     stop_at_first_failure=not options["all_tests"],
                 ),
             )
