@@ -187,7 +187,11 @@ class _Calibrator:
         judgement = grade(
             Submission(submission.sources(), submission.language),
             Problem(package.tests, package.limits_with(time_limit), package.checker),
-            GradingOptions(time_multipliers=time_multipliers(), fork_server=self._fork_server),
+            GradingOptions(
+                time_multipliers=time_multipliers(),
+                fork_server=self._fork_server,
+                compile_time=package.compile_time,
+            ),
         )
         return judgement.tests, judgement.verdict
 
