@@ -3,6 +3,7 @@
 docs/operator.md lists the variables. Every file that Hintbench writes is below HINTBENCH_VAR.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +214,7 @@ if HTTPS:
 
 HOST = env_text("HOST", "127.0.0.1")
 PORT = env_integer("PORT", 8000, 1, 65_535)
-WORKERS = env_integer("WORKERS", 1, 1, 256)
+WORKERS = env_integer("WORKERS", max(2, os.cpu_count() or 1), 1, 256)
 if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
     raise ImproperlyConfigured(
         f"HOST={HOST!r} is reachable from other machines. Set HTTPS=1 and use a TLS proxy, or set HOST=127.0.0.1."
