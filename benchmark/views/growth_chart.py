@@ -106,6 +106,6 @@ class _Chart:
 
 def _power(exponent: int) -> str:
     """Return a power of ten as a short label."""
-    if exponent >= 6:
+    if exponent >= 4:
         return f"10{''.join('⁰¹²³⁴⁵⁶⁷⁸⁹'[int(digit)] for digit in str(exponent))}"
-    return f"{10.0**exponent:g}" if exponent < 4 else number(10**exponent)
+    return f"{10.0**exponent:g}"
