@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from benchmark.growth import Difference, Growth
-from benchmark.growth.examples import QUADRATIC
 from benchmark.methods.method import Method, TextLibrary
 from benchmark.methods.program_tester import DryProgramTester
 from benchmark.methods.settings import MethodSettings
@@ -101,14 +99,6 @@ class DryChain:
     async def count_hidden(self, _answer: Generation) -> HiddenCount:
         """Return the assumed result on one test."""
         return HiddenCount(int(self._passes), 1)
-
-    async def growth(self, _answer: Generation) -> Growth:
-        """Return the growth of a quadratic program."""
-        return QUADRATIC
-
-    async def difference(self, _slow: Generation, _answer: Generation) -> Difference:
-        """Return an example with 100 characters a text."""
-        return Difference("x" * 100, "x" * 100, "x" * 100)
 
 
 async def dry_run(method: Method, settings: MethodSettings, chain: DryChain) -> list[DryRequest]:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
-from benchmark.growth import Difference, Growth
 from benchmark.methods.program_tester import ProgramTester
 from benchmark.methods.settings import MethodSettings
 from benchmark.models import Dataset, Generation, Problem
@@ -84,14 +83,6 @@ class Chain(TextLibrary, Protocol):
 
     async def count_hidden(self, answer: Generation) -> HiddenCount:
         """Return the number of hidden tests that the answer's program passes; every test is judged once."""
-        ...
-
-    async def growth(self, answer: Generation) -> Growth | None:
-        """Return the growth of the answer's running time, measured once; None if it cannot be measured."""
-        ...
-
-    async def difference(self, slow: Generation, answer: Generation) -> Difference | None:
-        """Return a small input on which the answer's program differs from a slow one; None without any."""
         ...
 
 

@@ -86,7 +86,7 @@ class _Feedback:
         if self.arm == "neutral":
             return neutral_feedback(form)
         if self.arm == "growth+oracle" and answer is not self.slow and answer.code:
-            difference = await self.chain.difference(self.slow, answer)
+            difference = await self.chain.program_tester.difference(self.slow, answer)
             if difference is not None:
                 return difference_feedback(difference.input, difference.candidate, difference.slow, form)
         if result.verdict is not Verdict.TLE or not isinstance(result, HiddenRun):
@@ -95,7 +95,7 @@ class _Feedback:
             return told_feedback(task, form)
         if self.arm == "replan":
             return replan_feedback(task, form)
-        growth = await self.chain.growth(answer)
+        growth = await self.chain.program_tester.growth(answer)
         return growth_feedback(told_text(growth) if growth else "", form)
 
 

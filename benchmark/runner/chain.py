@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from benchmark.growth import Difference, Growth
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.models import Generation, Judgement, TestCase, WorkItem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
@@ -134,11 +133,3 @@ class StoredChain:
             answer, problem, Judgement.TestScope.ALL, every_test=True
         )
         return await commits.run(lambda: HiddenCount.of(problem, judgement))
-
-    async def growth(self, answer: Generation) -> Growth | None:
-        """See `benchmark.methods.Chain`. Raises JudgeFaultError."""
-        return await self._services.judge.growth(answer, self._item.problem)
-
-    async def difference(self, slow: Generation, answer: Generation) -> Difference | None:
-        """See `benchmark.methods.Chain`. Raises JudgeFaultError."""
-        return await self._services.judge.difference(slow, answer, self._item.problem)

@@ -14,21 +14,12 @@ from weakref import WeakValueDictionary
 from django.db import connection
 
 from benchmark import judging
-from benchmark.growth import (
-    Difference,
-    Growth,
-    compare,
-    difference_of,
-    growth_of,
-    perform_curve,
-    request_curve,
-)
 from benchmark.judging import copy_of
 from benchmark.methods import METHODS, MethodSettings
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.inserts import insert_rows
-from benchmark.models import Generation, GrowthCurve, Judgement, Problem, Run
-from judge import CompilationError, Policy, SandboxFaultError, SandboxUnavailableError
+from benchmark.models import Generation, Judgement, Problem, Run
+from judge import Policy
 
 T = TypeVar("T")
 
@@ -105,42 +96,6 @@ class RunJudge:
                 judgement = await self.judge(answer, problem, suite)
             self._requests.remember(answer, problem, suite, judgement)
 
-    async def growth(self, answer: Generation, problem: Problem) -> Growth | None:
-        """Return the growth of the answer's program, measured once; None if it cannot be measured.
-
-        Raises JudgeFaultError.
-        """
-        while True:
-            curve = await self._sandboxed(lambda: self._measured(answer, problem))
-            if curve.finished_at is not None:
-                return growth_of(curve)
-            await asyncio.sleep(_POLL_SECONDS)
-
-    def _measured(self, answer: Generation, problem: Problem) -> GrowthCurve:
-        submission = judging.store_submission(problem, answer.code, self._requests.language)
-        curve = request_curve(submission)
-        perform_curve(curve.pk)
-        curve.refresh_from_db()
-        return curve
-
-    async def difference(self, slow: Generation, answer: Generation, problem: Problem) -> Difference | None:
-        """Return a small input on which the programs of two answers differ, found once. Raises JudgeFaultError."""
-
-        def found() -> Difference | None:
-            programs = (
-                judging.store_submission(problem, one.code, self._requests.language) for one in (slow, answer)
-            )
-            comparison = compare(*programs)
-            return difference_of(comparison) if comparison else None
-
-        return await self._sandboxed(found)
-
-    async def _sandboxed(self, work: Callable[[], T]) -> T:
-        try:
-            return await self.work(work)
-        except (SandboxFaultError, SandboxUnavailableError, CompilationError) as error:
-            raise JudgeFaultError(str(error)) from None
-
     async def work(self, work: Callable[[], T]) -> T:
         """Return the result of work in the sandbox, which is done in a judge's thread."""
 
@@ -186,7 +141,6 @@ class JudgementRequests:
 
     def __init__(self, run: Run, settings: MethodSettings) -> None:
         self._settings = settings
-        self.language = settings.language
         self._known: dict[tuple[int, str, str], Judgement] = {}
         """The finished judgements of this process by problem, program and suite."""
         self._copies_verdicts = run.method in METHODS and METHODS[run.method].judges_every_program
