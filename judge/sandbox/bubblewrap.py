@@ -170,10 +170,11 @@ class Bubblewrap:
         """
         targets = tuple(target for _, target in mounts.mounted)
         niceness = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-        key = (mounts.readable, targets, niceness)
+        files = (*mounts.readable, *_SYSTEM_FILES)
+        key = (mounts.readable, _inodes(files), targets, niceness)
         with self._changing_templates:
             if key not in self._templates:
-                command = [*self._beginning, *_system_mounts((*mounts.readable, *_SYSTEM_FILES))]
+                command = [*self._beginning, *_system_mounts(files)]
                 for folder in (PROGRAM_FOLDER, *targets):
                     command += ["--dir", folder]
                 command += ["--ro-bind", "/", _HOST_FOLDER]
@@ -273,6 +274,17 @@ def _system_mounts(paths: tuple[Path, ...]) -> tuple[str, ...]:
         elif path.exists():
             mounts += ["--ro-bind", str(path), str(path)]
     return tuple(mounts)
+
+
+def _inodes(paths: tuple[Path, ...]) -> tuple[int, ...]:
+    """Return the inodes of these files (0: missing). A template keeps the files of its start after an upgrade."""
+    inodes = []
+    for path in paths:
+        try:
+            inodes.append(os.stat(path).st_ino)
+        except OSError:
+            inodes.append(0)
+    return tuple(inodes)
 
 
 def _wait_for_end(process: int) -> None:
