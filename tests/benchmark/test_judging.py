@@ -166,26 +166,26 @@ def test_factor_of_the_dataset_multiplies_that_of_the_machine(monkeypatch: pytes
 
 def test_a_run_keeps_the_factor_of_its_first_judgement(monkeypatch: pytest.MonkeyPatch):
     slow_machine(monkeypatch, 1.0)
-    assert judging.fix_factor("run:1").factor == 1.0
+    assert factor_in("run:1") == 1.0
     slow_machine(monkeypatch, 2.0)
-    assert judging.fix_factor("run:1").factor == 1.0
-    assert judging.fix_factor("run:2").factor == 1.953125
+    assert factor_in("run:1") == 1.0
+    assert factor_in("run:2") == 1.953125
 
 
 def test_each_machine_has_its_own_factor_in_a_study(monkeypatch: pytest.MonkeyPatch):
     slow_machine(monkeypatch, 1.0, host="fast")
-    assert judging.fix_factor("study:s@1").factor == 1.0
+    assert factor_in("study:s@1") == 1.0
     slow_machine(monkeypatch, 3.0, host="slow")
-    assert judging.fix_factor("study:s@1").factor == 3.0517578125
+    assert factor_in("study:s@1") == 3.0517578125
     slow_machine(monkeypatch, 3.0, host="fast")
-    assert judging.fix_factor("study:s@1").factor == 1.0
+    assert factor_in("study:s@1") == 1.0
     assert TimeFactor.objects.filter(scope="study:s@1").count() == 2
 
 
 def test_noise_from_day_to_day_does_not_change_the_factor(monkeypatch: pytest.MonkeyPatch):
     for day, (measured, factor) in enumerate([(1.2, 1.25), (1.09, 1.25), (1.42, 1.25), (1.0, 1.0)]):
         slow_machine(monkeypatch, measured)
-        assert judging.fix_factor(f"day:2026-01-0{day + 1}").factor == factor
+        assert factor_in(f"day:2026-01-0{day + 1}") == factor
 
 
 def test_a_measurement_is_used_for_an_hour(monkeypatch: pytest.MonkeyPatch):
@@ -222,6 +222,13 @@ def test_judgements_from_before_the_factor_stay_valid():
     done = performed(request())
     Judgement.objects.filter(pk=done.pk).update(host="", measured_factor=None)
     assert judging.copy_stored_verdict(judging.request_judgement(done.submission))
+
+
+def factor_in(scope: str) -> float:
+    """Return the factor of this machine in the scope."""
+    fixed = judging.fix_factor(scope)
+    assert fixed is not None
+    return fixed.factor
 
 
 def slow_machine(monkeypatch: pytest.MonkeyPatch, factor: float, *, host: str = "") -> None:

@@ -1,5 +1,7 @@
 """manage.py verify_package: judge the labelled submissions of ICPC problem packages. Needs no database."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import math
@@ -120,7 +122,7 @@ class Command(BaseCommand):
         return agree and not any(one.broken for one in skipped)
 
 
-def _progress(works: list[PackageWork]) -> "tqdm[NoReturn]":
+def _progress(works: list[PackageWork]) -> tqdm[NoReturn]:
     return tqdm(total=sum(len(work.submissions) for work in works), unit="submission", file=sys.stderr)
 
 
