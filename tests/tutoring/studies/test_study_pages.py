@@ -490,3 +490,17 @@ def test_tutors_with_other_roles_do_not_read_the_records_of_their_running_study(
     assert str(assignment.session_id) not in listed
     Study.objects.filter(pk=study.pk).update(state=Study.State.CLOSED)
     assert statuses() == [200, 200, 200]
+
+
+@pytest.mark.parametrize("rehearsal", [False, True])
+def test_only_the_pages_of_a_rehearsal_say_that_the_model_is_scripted(
+    freeze: FreezeFactory, tutors: list[User], rehearsal: bool
+):
+    LanguageModel.objects.create(label="script", spec="practice:student")
+    arms = [arm | {"model": "script@1"} for arm in design_data()["arms"]]
+    only = {"dataset": "practice", "only": ["doubling", "doubling-1"]}
+    freeze(arms=arms, rehearsal=rehearsal, problems=only)
+    session = begin(tutors[0]).session
+    assert session is not None
+    shown = page(client_of(tutors[0]), f"/sessions/{session.pk}/")
+    assert ("scripted practice student" in shown) == rehearsal
