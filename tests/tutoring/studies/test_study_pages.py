@@ -504,3 +504,16 @@ def test_only_the_pages_of_a_rehearsal_say_that_the_model_is_scripted(
     assert session is not None
     shown = page(client_of(tutors[0]), f"/sessions/{session.pk}/")
     assert ("scripted practice student" in shown) == rehearsal
+
+
+def test_a_draft_lists_problems_that_its_tutors_know_before_it_is_frozen(
+    admin: Client, ada: User, freeze: FreezeFactory, tutors: list[User]
+):
+    study = freeze(tutors=[one.username for one in tutors[:2]])
+    finish(begin(tutors[0]), solved=True)
+    data = design_data(name="again", problems={"dataset": "practice"}, tutors=["tutor-0", "tutor-1"])
+    draft = SaveDraft(ada, data).execute()
+    shown = page(admin, f"/studies/{draft.pk}/")
+    assert "Before this design can be frozen" in shown
+    assert "had a session on it before" in shown
+    assert study.pk != draft.pk
