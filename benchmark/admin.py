@@ -16,6 +16,7 @@ from benchmark.models import (
     DrawCounter,
     Figure,
     Generation,
+    GrowthCurve,
     Judgement,
     LanguageModel,
     ListedTest,
@@ -33,6 +34,8 @@ from benchmark.models import (
     Run,
     Runner,
     SimilarityRun,
+    SizedGenerator,
+    SlowComparison,
     SpendingCap,
     Submission,
     Suite,
@@ -110,6 +113,28 @@ class ListedTestAdmin(RecordedAdmin):
     list_filter = ["kind", "problem__dataset"]
     list_select_related = ["problem__dataset"]
     search_fields = ["problem__external_id", "name"]
+
+
+@admin.register(SizedGenerator)
+class SizedGeneratorAdmin(RecordedAdmin):
+    list_display = ["problem", "parameter", "name", "largest", "author"]
+    list_filter = ["problem__dataset"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "name"]
+
+
+@admin.register(GrowthCurve)
+class GrowthCurveAdmin(RecordedAdmin):
+    list_display = ["submission", "state", "parameter", "slope", "finished_at"]
+    list_filter = ["state", "submission__problem__dataset"]
+    list_select_related = ["submission__problem__dataset"]
+    search_fields = ["submission__problem__external_id", "submission__source_hash"]
+
+
+@admin.register(SlowComparison)
+class SlowComparisonAdmin(RecordedAdmin):
+    list_display = ["slow", "candidate", "compared", "slow_is_wrong", "at"]
+    list_select_related = ["slow__problem__dataset", "candidate__problem__dataset"]
 
 
 @admin.register(Suite)

@@ -7,6 +7,7 @@ from benchmark.views.ablations import ablations
 from benchmark.views.chain import chain
 from benchmark.views.comparison import comparison
 from benchmark.views.glossary import glossary_page
+from benchmark.views.growth import growth
 from benchmark.views.items import items
 from benchmark.views.leaderboard import leaderboard
 from benchmark.views.matrix import matrix
@@ -45,6 +46,7 @@ urlpatterns = [
     path("runs/verifiers/", verifiers, name="verifiers"),
     path("runs/verifiers/rankings/", candidate_rankings, name="candidate_rankings"),
     path("runs/verifiers/<int:verifier_id>/", verifier, name="verifier"),
+    path("runs/growth/<int:submission_id>/", growth, name="growth"),
     path("runs/chains/<int:item_id>/", chain, name="chain"),
     path("runs/<uuid:run_id>/", run, name="run"),
     path("runs/<uuid:run_id>/progress/", progress, name="run_progress"),

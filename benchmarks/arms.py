@@ -1,12 +1,14 @@
-"""CPU time of 1,000 session chains of 5 generations, with their projection, beside the bare calls with the same SDK.
+"""CPU time of 1,000 session chains of 5 generations, with their projection, beside the same calls with the bare SDK.
 
-    python -m benchmarks.arms [--chains N] [--profile FILE]
+    python -m benchmarks.arms [--chains N] [--rounds N] [--profile FILE]
 
 run_baseline executes `session-neutral` against a local fake of OpenAI that replies at once. All replies have the same
 program, so the judge runs it once for each of four problems and all other verdicts are copied; benchmarks.judge
-measures the judge. The bare calls send the messages of the same chains, read from the rows of the run, with the same
-number of calls in flight. The arm's figures are slopes between a short and a long run, without the start of Python.
-The exit status is 1 if the ratio misses its target (docs/architecture.md).
+measures the judge. benchmarks.bare_calls sends the messages of the same chains, read from the rows of a run, with as
+many calls in flight. Rounds of both alternate, because a busy machine slows both. All figures are CPU time of the
+processes that send and store, without the server: for the arm the difference between a long and a short run, so that
+the start of Python and the judge are left out. The exit status is 1 if the ratio of the medians misses its target
+(docs/architecture.md).
 """
 
 from __future__ import annotations
@@ -17,19 +19,30 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks import runner
+from benchmarks.bare_calls import (
+    IN_FLIGHT,
+    Cost,
+    alternate,
+    bare,
+    median,
+    ratio,
+    write_conversations,
+)
 
 GENERATIONS = 5
-IN_FLIGHT = 64
 RATIO = 2.0
 PROSE = "The cows stand in a row, so count them from the left. " * 39
 REPLY = f"{PROSE}\n\n```python\na, b = map(int, input().split())\nprint(a - b)\n```\n"
 PROBLEMS, SESSIONS = 4, 3
+EPOCH = PROBLEMS * SESSIONS
+"""Chains of one epoch."""
+
+SHORT = 3
+"""Epochs of the short run."""
 
 
 def main() -> int:
@@ -37,7 +50,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--chains", type=int, default=1000, metavar="N")
-    parser.add_argument("--profile", metavar="FILE", help="write a profile of the long run by cProfile")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N")
+    parser.add_argument("--profile", metavar="FILE", help="write a profile of one run by cProfile")
+    parser.add_argument("--typed", action="store_true", help="measure the typed stream of the SDK too")
     parser.add_argument("--serve", action="store_true", help="run only the fake OpenAI server")
     arguments = parser.parse_args()
     if arguments.serve:
@@ -88,25 +103,46 @@ def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:
 
     call_command("migrate", verbosity=0)
     _add_problems()
-    each = PROBLEMS * SESSIONS
-    epochs = -(-arguments.chains // each)
-    short_wall, short_cpu = runner.timed(_command(3))
-    long_wall, long_cpu = runner.timed(_command(3 + epochs, arguments.profile))
-    generations, long = epochs * each * GENERATIONS, (3 + epochs) * each
-    processor = (long_cpu - short_cpu) / generations * 1000
-    run = Run.objects.get(epochs=3 + epochs)
-    assert run.paid_calls == long * GENERATIONS, run.paid_calls
-    sessions = Session.objects.filter(work_item__run=run)
-    assert sessions.count() == long
-    events = Event.objects.filter(session__in=sessions).count()
-    rate, floor = asyncio.run(calls_alone(run, epochs * each))
-    print(f"{'':<24} {'generations/s':>13} {'CPU ms each':>11}")
-    print(f"{'arm with projection':<24} {generations / (long_wall - short_wall):13.0f} {processor:11.2f}")
-    print(f"{'calls alone':<24} {rate:13.0f} {floor:11.2f}")
-    print(
-        f"ratio {processor / floor:.2f}, target {RATIO:g}; {sessions.count():,} sessions with {events:,} events"
+    epochs = -(-arguments.chains // EPOCH)
+    if arguments.profile:
+        runner.timed(_command(SHORT + epochs, arguments.profile))
+        return 0
+    runner.timed(_command(SHORT))
+    conversations = folder / "conversations.json"
+    write_conversations(conversations, _messages(Run.objects.get()))
+    calls = epochs * EPOCH * GENERATIONS
+    costs, floors = alternate(
+        arguments.rounds, lambda: _arm(epochs), lambda: bare(address, conversations, calls)
     )
-    return int(processor > RATIO * floor)
+    run = Run.objects.filter(epochs=SHORT + epochs).latest("started_at")
+    assert run.paid_calls == (SHORT + epochs) * EPOCH * GENERATIONS, run.paid_calls
+    sessions = Session.objects.filter(work_item__run=run)
+    assert sessions.count() == (SHORT + epochs) * EPOCH
+    events = Event.objects.filter(session__in=sessions).count()
+    print(f"{'':<24} {'generations/s':>13} {'CPU ms each':>11}")
+    for name, cost in (("arm with projection", median(costs)), ("bare calls", median(floors))):
+        print(f"{name:<24} {cost.rate:13.0f} {cost.milliseconds:11.2f}")
+    if arguments.typed:
+        cost = bare(address, conversations, calls // 5, "typed")
+        print(f"{'typed calls of the SDK':<24} {cost.rate:13.0f} {cost.milliseconds:11.2f}")
+    found = ratio(costs, floors)
+    print(f"ratio {found}, target {RATIO:g}; {sessions.count():,} sessions with {events:,} events in a run")
+    return int(found.median > RATIO)
+
+
+def _arm(epochs: int) -> Cost:
+    """Return the cost of a generation of the arm, without the start and the end of the process."""
+    short_wall, short_cpu = runner.timed(_command(SHORT))
+    long_wall, long_cpu = runner.timed(_command(SHORT + epochs))
+    generations = epochs * EPOCH * GENERATIONS
+    return Cost((long_cpu - short_cpu) / generations * 1000, generations / (long_wall - short_wall))
+
+
+def _messages(run: Any) -> Any:
+    """Yield the messages of all calls of the run."""
+    from benchmark.models import Generation
+
+    return Generation.objects.filter(work_item__run=run).values_list("messages", flat=True)
 
 
 def _add_problems() -> None:
@@ -132,33 +168,6 @@ def _command(epochs: int, profile: str | None = None) -> list[str]:
         "compatible:stub", "--method", "session-neutral", "--concurrency", str(IN_FLIGHT), "--attempts",
         str(SESSIONS), "--epochs", str(epochs),
     ]  # fmt: skip
-
-
-async def calls_alone(run: Any, chains: int) -> tuple[float, float]:
-    """Return calls a second and CPU ms of each, for the messages of the run's first chains."""
-    from benchmark.models import Generation
-    from benchmark.providers import Message, Parameters, complete, open_provider, parse_model_spec
-
-    stored: dict[int, list[list[Message]]] = defaultdict(list)
-    rows = Generation.objects.filter(work_item__run=run).order_by("work_item", "step")
-    async for item, messages in rows.values_list("work_item", "messages"):
-        stored[item].append([Message(one["role"], one["content"]) for one in messages])
-    left = iter(list(stored.values())[:chains])
-    provider = open_provider(parse_model_spec("compatible:stub"))
-
-    async def slot() -> None:
-        for chain in left:
-            for messages in chain:
-                await complete(provider, "stub", messages, Parameters())
-
-    start, before = time.monotonic(), time.process_time()
-    async with asyncio.TaskGroup() as slots:
-        for _ in range(IN_FLIGHT):
-            slots.create_task(slot())
-    wall, processor = time.monotonic() - start, time.process_time() - before
-    await provider.aclose()
-    calls = chains * GENERATIONS
-    return calls / wall, processor / calls * 1000
 
 
 if __name__ == "__main__":

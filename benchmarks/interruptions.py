@@ -3,23 +3,25 @@
     python -m benchmarks.interruptions [--workers N] [--kills N] [--postgres] [--seed N] [--arm]
 
 The script starts all processes of Hintbench as ./run does, with the fake provider of the tests. At random times it
-kills the client, a worker or the queue server with SIGKILL; the supervisor restarts processes, the script restarts the
-client. The provider pauses replies until the kill, so that each kill interrupts calls. At the end the rows must equal
-those of an undisturbed run, and the provider must have received at most one extra call for each call that was in flight
-when a worker was killed. Otherwise the exit status is 1.
+kills the client or another process with SIGKILL; the supervisor restarts processes, the script restarts the client.
+The provider pauses replies until the kill, so that each kill interrupts calls. At the end every chain must be finished
+and the rows must equal those of an undisturbed run. The provider must have received every prompt as often as then, and
+at most one extra call for each call that was in flight when a worker was killed. Otherwise the exit status is 1.
 
-With --arm the run has 108 chains of `session-neutral` with five replies each, and its sessions and events are compared
-too.
+With --arm the run has 108 chains of `session-neutral` with five replies each. Every chain must have exactly one
+session, and the sessions and events are compared too.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,8 +31,9 @@ from tests.stack import Stack
 
 BASELINE = ("--method", "zero-shot", "--attempts", "75")
 ARM = ("--method", "session-neutral", "--attempts", "3", "--epochs", "9")
-CALLS = {BASELINE: 4 * 75, ARM: 4 * 3 * 9 * 5}
-"""The calls of both kinds of runs, over four problems."""
+CHAINS = {BASELINE: 4 * 75, ARM: 4 * 3 * 9}
+CALLS = {BASELINE: CHAINS[BASELINE], ARM: 5 * CHAINS[ARM]}
+"""The chains and the calls of both kinds of runs, over four problems."""
 CONCURRENCY = 16
 PROGRAM = "a, b = map(int, input().split())\nprint(a + b)\nprint(input())"
 REPLY = f"Add the two numbers and repeat the line.\n\n```python\n{PROGRAM}\n```\n"
@@ -49,11 +52,12 @@ rows = Generation.objects.filter(work_item__run=run).order_by("work_item__proble
 for row in rows.values_list("work_item__problem__external_id", "work_item__chain", "step", "text",
                             "work_item__state", "work_item__judgement__verdict"):
     print(*map(repr, row))
-from tutoring.models import Event
+from tutoring.models import Event, Session
 for event in Event.objects.filter(session__work_item__run=run).order_by("session__work_item", "seq"):
     print(event.session.work_item.problem.external_id, event.session.number, event.seq, event.kind,
           event.data.get("text"), event.data.get("verdict"))
-print(run.state, run.items.count(), run.paid_calls)
+print(run.state, run.items.count(), Session.objects.filter(work_item__run=run).count())
+print(run.paid_calls)
 """
 
 
@@ -96,16 +100,19 @@ def compare(stack: Stack, fake_providers: FakeProviders, arguments: argparse.Nam
     undisturbed, calls, _ = carry_out(stack, fake_providers, method, None, 0)
     chance = random.Random(arguments.seed)
     disturbed, more_calls, in_flight = carry_out(stack, fake_providers, method, chance, arguments.kills)
-    same = undisturbed[:-1] == disturbed[:-1]
-    repeated = more_calls - calls
+    finished = f"finished {CHAINS[method]} {CHAINS[method] if arguments.arm else 0}"
+    same = undisturbed[:-1] == disturbed[:-1] and undisturbed[-2] == finished
+    repeated, missing = (more_calls - calls).total(), (calls - more_calls).total()
     cut_off = sum(request.client_left for request in fake_providers.requests)
-    print(f"undisturbed: {calls} calls, {undisturbed[-1]}")
-    print(f"killed {arguments.kills} times: {more_calls} calls, {disturbed[-1]}")
+    print(f"undisturbed: {calls.total()} calls, {undisturbed[-2]}, {undisturbed[-1]} paid")
     print(
-        f"{len(disturbed) - 1} rows {'are the same' if same else 'DIFFER'}; repeated {repeated}, "
+        f"killed {arguments.kills} times: {more_calls.total()} calls, {disturbed[-2]}, {disturbed[-1]} paid"
+    )
+    print(
+        f"{len(disturbed) - 1} rows {'are the same' if same else 'DIFFER'}; repeated {repeated}, missing {missing}, "
         f"cut off in mid-reply {cut_off}, in flight at most {in_flight}"
     )
-    return int(not same or repeated > in_flight)
+    return int(not same or missing > 0 or repeated > in_flight)
 
 
 def carry_out(
@@ -114,8 +121,8 @@ def carry_out(
     method: tuple[str, ...],
     chance: random.Random | None,
     kills: int,
-) -> tuple[list[str], int, int]:
-    """Return the rows of a run, its calls, and how many calls could be in flight when workers were killed."""
+) -> tuple[list[str], Counter[str], int]:
+    """Return the rows of a run, its calls by prompt, and how many could be in flight when workers were killed."""
     fake_providers.reset()
     reply, items = Script(pieces_of(REPLY), delay=0.02), CALLS[method]
     start = [
@@ -133,13 +140,14 @@ def carry_out(
         assert chance is not None
         enough = number * (items // (kills + 1)) - chance.randrange(CONCURRENCY // 2)
         stack.wait_for(lambda: len(fake_providers.requests) >= enough or client.poll() is not None)  # noqa: B023
-        victim = chance.choice(["client", "valkey", *[f"worker-{n}" for n in range(1, workers(stack) + 1)]])
+        others = ("client", "valkey", "streamer", "web")
+        victim = chance.choice([*others, *2 * [f"worker-{n}" for n in range(1, workers(stack) + 1)]])
         print(f"{len(fake_providers.requests)} calls: {victim}", file=sys.stderr)
         if victim == "client":
             client.kill()
             client.wait()
         else:
-            in_flight += CONCURRENCY if victim != "valkey" else 0
+            in_flight += CONCURRENCY if victim.startswith("worker-") else 0
             stack.kill(victim)
         hold.release()
         if client.poll() is not None:
@@ -147,7 +155,8 @@ def carry_out(
     while client.wait() != 0:  # it was killed, or the queue server was unavailable at its start
         time.sleep(1)
         client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
-    return run_python(stack, ROWS).splitlines(), len(fake_providers.requests), in_flight
+    calls = Counter(json.dumps(request.body["messages"]) for request in fake_providers.requests)
+    return run_python(stack, ROWS).splitlines(), calls, in_flight
 
 
 def run_baseline(stack: Stack, *arguments: str) -> subprocess.Popen[bytes]:

@@ -3,6 +3,7 @@
 docs/operator.md lists the variables. Every file that Hintbench writes is below HINTBENCH_VAR.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,7 @@ RQ = {"JOB_CLASS": "benchmark.worker.jobs.ListedJob", "COMMIT_MODE": "auto"}
 WORKER_JOBS: dict[str, tuple[type, ...]] = {
     # Allowed job functions with the types of their arguments. Workers reject all other jobs.
     "benchmark.judging.perform": (int,),
+    "benchmark.growth.perform_curve": (int,),
     "benchmark.runner.distribution.work_on_run": (str,),
     "benchmark.worker.reports.store_run_report": (str,),
     "benchmark.worker.reports.store_similarity_figures": (str,),
@@ -143,6 +145,7 @@ METHOD_MODULES = [
 WORKER_SWEEPS = [
     # Functions that find work whose job, worker or notification was lost. Every worker calls them every few seconds.
     "benchmark.judging.requeue_lost",
+    "benchmark.growth.requeue_lost_curves",
     "benchmark.runner.distribution.requeue_stalled",
     "benchmark.worker.reports.enqueue_missing_reports",
     "tutoring.sweeps.record_missed_verdicts",
@@ -210,7 +213,7 @@ if HTTPS:
 
 HOST = env_text("HOST", "127.0.0.1")
 PORT = env_integer("PORT", 8000, 1, 65_535)
-WORKERS = env_integer("WORKERS", 1, 1, 256)
+WORKERS = env_integer("WORKERS", max(2, os.cpu_count() or 1), 1, 256)
 if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
     raise ImproperlyConfigured(
         f"HOST={HOST!r} is reachable from other machines. Set HTTPS=1 and use a TLS proxy, or set HOST=127.0.0.1."

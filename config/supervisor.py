@@ -46,7 +46,8 @@ Install missing programs and packages, and run Hintbench on this machine until C
 Environment variables configure it; docs/operator.md lists all of them. The most used:
   PORT            port of the web server (8000)
   HOST            address of the web server (127.0.0.1; any other address needs HTTPS=1)
-  WORKERS         number of worker processes, which judge programs and run benchmarks (1)
+  WORKERS         number of worker processes, which judge programs and run benchmarks (one per core,
+                  at least 2)
   HINTBENCH_VAR   folder for all data and logs (var/)
   DATABASE_URL    postgres://… to use PostgreSQL instead of SQLite
   REDIS_URL       redis://… to use your own queue server

@@ -62,6 +62,7 @@ class Stack:
             "HINTBENCH_VAR": str(var),
             "PORT": str(self.port),
             "PRACTICE_WORD_DELAY_MS": "0",
+            "WORKERS": "1",  # less memory; tests of several workers override it
             **variables,
         }
         var.mkdir(mode=0o700, exist_ok=True)

@@ -12,6 +12,7 @@ from django.conf import settings
 from benchmark.datasets.archives import unpack
 from benchmark.datasets.icpc_generators import generators_and_tests
 from benchmark.datasets.icpc_programs import package_programs
+from benchmark.datasets.icpc_sizes import sized_generators
 from benchmark.datasets.icpc_texts import Text, analysis_text, figures_of, sample_interactions, statement_text
 from benchmark.datasets.records import (
     ImportedProblem,
@@ -111,6 +112,7 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
     references, skipped = _references(package)
     generators, listed, listing_notes = generators_and_tests(folder)
     programs, unused = package_programs(package)
+    sized, unsized = sized_generators(folder)
     program = package.checker.program
     interactive = program is not None and program.interactive
     dialogues = sample_interactions(folder, statement.format) if interactive else ""
@@ -136,11 +138,12 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
         figures=figures,
         programs=(*generators, *programs),
         listed_tests=listed,
+        sized_generators=sized,
         contest=contest,
         source_url=address,
         credits=_people(given.get("credits") or given.get("author") or given.get("authors")),
         license=_words(given.get("license")),
-        notes=(*notes, *skipped, *listing_notes, *unused),
+        notes=(*notes, *skipped, *listing_notes, *unused, *unsized),
     )
 
 

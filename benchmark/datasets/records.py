@@ -61,6 +61,18 @@ class ProgramRecord:
 
 
 @dataclass(frozen=True)
+class SizedGeneratorRecord:
+    """A generator whose argument states the size. The fields are those of the model `SizedGenerator`."""
+
+    parameter: str
+    name: str
+    language: str
+    files: Mapping[str, str]
+    arguments: str
+    largest: int
+
+
+@dataclass(frozen=True)
 class ListedTestRecord:
     """A test that a package lists for its suite. The fields are those of the model `ListedTest`.
 
@@ -137,6 +149,7 @@ class ImportedProblem:
     figures: tuple[FigureRecord, ...] = ()
     programs: tuple[ProgramRecord, ...] = ()
     listed_tests: tuple[ListedTestRecord, ...] = ()
+    sized_generators: tuple[SizedGeneratorRecord, ...] = ()
     signature: Signature | None = None
     oracle: OracleRecord | None = None
     candidates: tuple[CandidateRecord, ...] = ()

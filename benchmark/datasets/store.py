@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from benchmark.datasets.records import (
     OracleRecord,
     ProgramRecord,
     QuestionRecord,
+    SizedGeneratorRecord,
     SkippedEntry,
     SourceError,
     TestRecord,
@@ -33,6 +34,7 @@ from benchmark.models import (
     PackageProgram,
     Problem,
     ReferenceSolution,
+    SizedGenerator,
     TestCase,
     Verifier,
     blobs,
@@ -100,6 +102,7 @@ class _Prepared:
     figures: list[dict[str, Any]]
     programs: list[dict[str, Any]]
     listed_tests: list[dict[str, Any]]
+    sized_generators: list[dict[str, Any]]
     oracle: OracleRecord | None
     candidates: tuple[CandidateRecord, ...]
 
@@ -218,6 +221,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _StoredState |
     ]
     programs = [_stored_program(order, one) for order, one in enumerate(problem.programs)]
     listed_tests = [_stored_listed_test(order, one) for order, one in enumerate(problem.listed_tests)]
+    sized = [{"order": order, **asdict(one)} for order, one in enumerate(problem.sized_generators)]
     columns = _columns(problem)
     english = _clean(problem.analysis_english)
     content_hash = _content_hash(
@@ -232,7 +236,8 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _StoredState |
     )
     link = problem.test_data_link if len(problem.test_data_link) <= _LONGEST_ADDRESS else ""
     current = _StoredState(content_hash, RENDERER_VERSION, link, problem.tests_announced)
-    if stored == current and listed_tests == _listed_tests(dataset_name, problem):
+    unhashed_rows = (_listed_tests(dataset_name, problem), _sized_generators(dataset_name, problem))
+    if stored == current and (listed_tests, sized) == unhashed_rows:
         return None
     addresses = {
         figure["name"]: reverse("figure", args=[dataset_name, problem.external_id, figure["name"]])
@@ -256,6 +261,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _StoredState |
         figures,
         programs,
         listed_tests,
+        sized,
         problem.oracle,
         problem.candidates,
     )
@@ -411,6 +417,14 @@ def _listed_tests(dataset_name: str, problem: ImportedProblem) -> list[dict[str,
     return list(rows.values(*names))
 
 
+def _sized_generators(dataset_name: str, problem: ImportedProblem) -> list[dict[str, Any]]:
+    """Return the stored rows of the problem's package."""
+    rows = SizedGenerator.objects.filter(
+        problem__dataset__name=dataset_name, problem__external_id=problem.external_id, author=""
+    )
+    return list(rows.values("order", *(field.name for field in fields(SizedGeneratorRecord))))
+
+
 def _save_blob(content: bytes | Path) -> str:
     return blobs.put(content if isinstance(content, bytes) else content.read_bytes())
 
@@ -428,7 +442,7 @@ def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> No
             problem = dataset.problems.get(external_id=prepared.external_id)
             unhashed = {name: prepared.columns[name] for name in _UNHASHED_COLUMNS}
             dataset.problems.filter(pk=problem.pk).update(**unhashed)
-            _write_listed_tests(problem, prepared)
+            _write_unhashed_rows(problem, prepared)
             continue
         problem, created = Problem.objects.update_or_create(
             dataset=dataset, external_id=prepared.external_id, defaults=prepared.columns
@@ -446,11 +460,16 @@ def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> No
         PackageProgram.objects.bulk_create(
             PackageProgram(problem=problem, **columns) for columns in prepared.programs
         )
-        _write_listed_tests(problem, prepared)
+        _write_unhashed_rows(problem, prepared)
         _write_oracle(problem, prepared)
 
 
-def _write_listed_tests(problem: Problem, prepared: _Prepared) -> None:
+def _write_unhashed_rows(problem: Problem, prepared: _Prepared) -> None:
+    """Replace the rows that are no part of the content hash: listed tests, and generators by size."""
+    problem.sized_generators.filter(author="").delete()
+    SizedGenerator.objects.bulk_create(
+        SizedGenerator(problem=problem, **columns) for columns in prepared.sized_generators
+    )
     problem.listed_tests.all().delete()
     ListedTest.objects.bulk_create(
         ListedTest(problem=problem, **columns) for columns in prepared.listed_tests

@@ -114,7 +114,7 @@ def _lines(text: str, start: int, end: int) -> list[_Line]:
 
 def _inline_block(line: _Line) -> CodeBlock | None:
     """Return the block of a line that contains both of its fences: "```python print(1)```"."""
-    found = _INLINE.search(line.text)
+    found = _INLINE.search(line.text) if "```" in line.text else None
     if not found or line.text[: found.start()].count("`") or not is_judged(tag_of(found[1])):
         return None
     at = line.start

@@ -197,7 +197,7 @@ def _assess_tree(code: str, tree: ast.Module) -> Assessment:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             scope.names.update(name.id for name in node.decorator_list if isinstance(name, ast.Name))
             scope = scopes.setdefault(node.name, _Scope(set()))
-        waiting.extend((child, scope) for child in ast.iter_child_nodes(node))
+        waiting += [(child, scope) for child in ast.iter_child_nodes(node)]
     used = set().union(outermost.names, *(scope.names for scope in scopes.values()))
     defines = frozenset(
         node.name

@@ -1,5 +1,6 @@
 """Judging of stored problems: a row requests a judgement, a worker performs it, and the row holds the result."""
 
+from benchmark.judging.fair_share import EXECUTIONS, executions_before, in_progress, share_of_a_person
 from benchmark.judging.performing import MAXIMUM_ATTEMPTS, judgement_finished, perform, perform_waiting
 from benchmark.judging.problem_tests import WHOLE_OUTPUT, checker_for, judge_tests, program_files
 from benchmark.judging.requests import (
@@ -15,6 +16,7 @@ from benchmark.judging.requests import (
 )
 
 __all__ = [
+    "EXECUTIONS",
     "MAXIMUM_ATTEMPTS",
     "SCORES",
     "WHOLE_OUTPUT",
@@ -22,7 +24,9 @@ __all__ = [
     "copy_of",
     "copy_stored_verdict",
     "enqueue",
+    "executions_before",
     "has_applied_limits",
+    "in_progress",
     "judge_tests",
     "judgement_finished",
     "lost_judgements",
@@ -31,5 +35,6 @@ __all__ = [
     "program_files",
     "request_judgement",
     "requeue_lost",
+    "share_of_a_person",
     "store_submission",
 ]

@@ -15,8 +15,9 @@ from django.dispatch import Signal
 from django.utils import timezone
 
 import judge
+from benchmark.judging.fair_share import EXECUTIONS, in_progress, lock_person, share_of_a_person
 from benchmark.judging.problem_tests import WHOLE_OUTPUT, checker_for, judge_tests, program_files
-from benchmark.judging.requests import EXECUTIONS
+from benchmark.judging.requests import enqueue_next
 from benchmark.models import Judgement
 from benchmark.models.leases import renewing
 from benchmark.models.owners import new_owner
@@ -41,7 +42,7 @@ OnTest = Callable[[judge.TestResult], None]
 def perform(judgement_id: int) -> None:
     """Claim the judgement, grade its program, and store the result.
 
-    Does nothing if the judgement is finished or another process holds it.
+    Does nothing if the judgement is finished, another process holds it, or its person has a fair share of the workers.
     """
     judgement = _claim(judgement_id)
     if judgement is None:
@@ -74,7 +75,13 @@ def perform_waiting() -> None:
 
 def _claim(judgement_id: int) -> Judgement | None:
     owner, now = new_owner(), timezone.now()
+    person = Judgement.objects.filter(pk=judgement_id).values_list("requested_by", flat=True).first()
+    share = share_of_a_person() if person is not None else 0
     with transaction.atomic():
+        if person is not None:
+            lock_person(person)
+            if in_progress(person, now) >= share:
+                return None
         claimed = Judgement.claim(owner, 1, now, id=judgement_id)
         if not claimed and Judgement.objects.filter(pk=judgement_id).release_lost(now):
             claimed = Judgement.claim(owner, 1, now, id=judgement_id)
@@ -173,3 +180,6 @@ def _finish(judgement: Judgement, state: Judgement.State, **columns: Any) -> Non
     """Store the outcome and send the signal, unless another process has claimed the judgement."""
     if judgement.end(state, finished_at=timezone.now(), **columns):
         judgement_finished.send(Judgement, judgement=Judgement.objects.get(pk=judgement.pk))
+        if judgement.requested_by_id is not None:
+            with suppress(redis.RedisError):  # the next sweep enqueues it
+                enqueue_next(judgement.requested_by_id)

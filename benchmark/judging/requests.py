@@ -12,17 +12,16 @@ from typing import TypedDict, Unpack
 import django_rq
 import redis
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 import judge
+from benchmark.judging.fair_share import EXECUTIONS, in_progress, share_of_a_person
 from benchmark.models import Generation, Judgement, Problem, Submission, Suite
 
 logger = logging.getLogger(__name__)
-
-EXECUTIONS = "tutoring"
-"""The queue of executions, which workers serve first."""
 
 SCORES = "background"
 """The queue of program scores, which workers serve last."""
@@ -56,6 +55,8 @@ class JudgementOptions(TypedDict, total=False):
     """Bytes, instead of the problem's limit."""
     whole_output: bool
     """Whether the results of samples keep the whole output."""
+    requested_by: User
+    """The person who waits for the verdict, whose judgements get a fair share of the workers."""
 
 
 def request_judgement(submission: Submission, **options: Unpack[JudgementOptions]) -> Judgement:
@@ -158,6 +159,15 @@ def _job_id(judgement_id: int) -> str:
     return f"judgement-{judgement_id}"
 
 
+def enqueue_next(person_id: int) -> None:
+    """Enqueue the person's oldest waiting judgement without a job. Raises redis.RedisError."""
+    queue = django_rq.get_queue(EXECUTIONS)
+    waiting = Judgement.objects.filter(requested_by=person_id).waiting().order_by("pk")
+    pk = waiting.values_list("pk", flat=True).first()
+    if pk is not None and _job_id(pk) not in queue.get_job_ids():
+        _enqueue_now(pk, EXECUTIONS)
+
+
 def lost_judgements() -> QuerySet[Judgement]:
     """Return the unfinished judgements without a living worker, except those of runs, which judge theirs themselves."""
     now = timezone.now()
@@ -168,7 +178,11 @@ def lost_judgements() -> QuerySet[Judgement]:
 
 def requeue_lost() -> None:
     """Put a job into the queue for each lost judgement that has none. Raises redis.RedisError."""
-    lost = list(lost_judgements().values_list("pk", "purpose"))
+    found = list(lost_judgements().order_by("pk").values_list("pk", "purpose", "requested_by"))
+    people = {person for _, _, person in found if person is not None}
+    share, now = share_of_a_person() if people else 0, timezone.now()
+    full = {person for person in people if in_progress(person, now) >= share}
+    lost = [(pk, purpose) for pk, purpose, person in found if person not in full]
     for name, purpose in ((EXECUTIONS, Judgement.Purpose.VERDICT), (SCORES, Judgement.Purpose.SCORE)):
         rows = [pk for pk, purpose_of_row in lost if purpose_of_row == purpose]
         queue = django_rq.get_queue(name)

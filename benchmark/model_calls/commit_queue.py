@@ -34,6 +34,7 @@ class CommitQueue:
     """The queue of database work; it is started with `with`, on the event loop that it serves."""
 
     def __init__(self) -> None:
+        self._submitted: list[_Entry] = []
         self._waiting: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="rows of the run", daemon=True)
         self._loop = asyncio.get_running_loop()
@@ -46,6 +47,7 @@ class CommitQueue:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Return after all submitted work is committed."""
+        self._hand_over()
         self._waiting.put(None)
         self._thread.join()
 
@@ -56,12 +58,20 @@ class CommitQueue:
         is rolled back and repeated one by one, and the exception is raised where that subject was submitted.
         """
         future: asyncio.Future[R] = self._loop.create_future()
-        self._waiting.put((work, subject, future))
+        if not self._submitted:
+            self._loop.call_soon(self._hand_over)
+        self._submitted.append((work, subject, future))
         return await future
 
     async def run(self, work: Callable[[], R]) -> R:
         """Return the result of `work` after its commit."""
         return await self.submit(_call_each, work)
+
+    def _hand_over(self) -> None:
+        """Pass on what the ready tasks have submitted, so that it shares a transaction."""
+        for entry in self._submitted:
+            self._waiting.put(entry)
+        self._submitted.clear()
 
     def _serve(self) -> None:
         ending = False

@@ -2,6 +2,7 @@
 
 from benchmark.models.batches import Batch, BatchedRequest
 from benchmark.models.corpora import Article, Corpus
+from benchmark.models.growth import GrowthCurve, SlowComparison
 from benchmark.models.judging import Judgement, ReferenceVerdict, Submission
 from benchmark.models.language_models import FrozenError, LanguageModel, ModelTest
 from benchmark.models.memorisation import MemoryProbe
@@ -17,7 +18,7 @@ from benchmark.models.similarity import (
     SimilarityRun,
 )
 from benchmark.models.spending import DailySpend, SpendingCap
-from benchmark.models.suites import ListedTest, PackageProgram, Suite, SuiteTest
+from benchmark.models.suites import ListedTest, PackageProgram, SizedGenerator, Suite, SuiteTest
 
 __all__ = [
     "Article",
@@ -32,6 +33,7 @@ __all__ = [
     "Figure",
     "FrozenError",
     "Generation",
+    "GrowthCurve",
     "Judgement",
     "LanguageModel",
     "ListedTest",
@@ -49,6 +51,8 @@ __all__ = [
     "Run",
     "Runner",
     "SimilarityRun",
+    "SizedGenerator",
+    "SlowComparison",
     "SpendingCap",
     "Submission",
     "Suite",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 
 from benchmark.models.leases import JUDGEMENT_LEASE, Claimable
@@ -80,6 +81,14 @@ class Judgement(Claimable):
         help_text="Verdict with several times the time limit, for a score that the time limit alone prevents from AC.",
     )
     problem_hash = models.CharField(max_length=64, help_text="content_hash of the problem at the request.")
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The person who waits for the verdict. Null: nobody, as for runs and scores.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

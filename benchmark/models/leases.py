@@ -30,6 +30,7 @@ REPLY_LEASE = timedelta(seconds=6)  # a tutor waits for the reply
 RUNNER_LEASE = timedelta(seconds=15)
 MODEL_TEST_LEASE = timedelta(seconds=90)  # longer than a test may take; it is not renewed
 JUDGEMENT_LEASE = timedelta(seconds=30)
+GROWTH_LEASE = timedelta(seconds=30)
 WORK_ITEM_LEASE = timedelta(seconds=60)  # a second owner pays for the calls in flight again
 
 L = TypeVar("L", bound="Leased")

@@ -232,3 +232,36 @@ class ListedTest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.problem} listed test {self.name}"
+
+
+class SizedGenerator(models.Model):
+    """A generator whose argument states the size of the input, for the growth of running times.
+
+    Generators of suites are `PackageProgram` rows. These rows are no part of the problem's content hash.
+    """
+
+    problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="sized_generators")
+    order = models.PositiveIntegerField()
+    parameter = models.CharField(max_length=40, help_text="The name of the size in the statement, such as n.")
+    name = models.CharField(max_length=200, help_text="The file of the program.")
+    language = models.CharField(max_length=20)
+    files = models.JSONField(help_text="The texts of its files by name. Empty: the model wrote no program.")
+    arguments = models.TextField(help_text="Arguments with the placeholders {size} and {seed}.")
+    largest = models.PositiveBigIntegerField(help_text="The largest size that the statement allows.")
+    author = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="The model that wrote the program. Blank: it is part of the problem package.",
+    )
+    writing = models.JSONField(
+        default=dict, blank=True, help_text="The prompt, the reply and the tokens of the model."
+    )
+
+    class Meta:
+        ordering = ["problem", "order"]
+        constraints = [
+            models.UniqueConstraint(fields=["problem", "order"], name="sized_generator_order_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.problem} {self.parameter} by {self.name}"

@@ -17,6 +17,7 @@ from benchmark import judging
 from benchmark.judging import copy_of
 from benchmark.methods import METHODS, MethodSettings
 from benchmark.model_calls.commit_queue import CommitQueue
+from benchmark.model_calls.inserts import insert_rows
 from benchmark.models import Generation, Judgement, Problem, Run
 from judge import Policy
 
@@ -191,7 +192,7 @@ class JudgementRequests:
                     known = self._known.get((problem.pk, answer.code, suite))
                     if known is not None and judgement_of(answer, suite) is None:
                         copies.append((answer, column, copy_of(known)))
-        Judgement.objects.bulk_create([judgement for _, _, judgement in copies])
+        insert_rows([judgement for _, _, judgement in copies])
         changed = {}
         for answer, column, judgement in copies:
             setattr(answer, column, judgement)

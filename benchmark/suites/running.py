@@ -58,11 +58,11 @@ def _finished(futures: Sequence[Future[list[judge.ProgramOutput]]]) -> Iterator[
 def _run_slice(
     program: SuiteProgram, calls: Sequence[ProgramInput], limits: judge.Limits, collect: Sequence[str]
 ) -> list[judge.ProgramOutput]:
-    with judge.open_program(*_runnable(program), limits) as opened:
+    with judge.open_program(*runnable(program), limits) as opened:
         return [opened.run(given, arguments, collect) for given, arguments in calls]
 
 
-def _runnable(program: SuiteProgram) -> tuple[str | Mapping[str, str], str]:
+def runnable(program: SuiteProgram) -> tuple[str | Mapping[str, str], str]:
     """Return source and language for the judge."""
     if program.language == judge.CHECKTESTDATA:
         return judge.checktestdata_program(next(iter(program.files.values()))), "python"

@@ -18,6 +18,7 @@ from rq import Queue, SimpleWorker
 from rq.job import Job
 
 import judge
+from benchmark.models.owners import new_owner
 from benchmark.worker.jobs import ListedJob
 from benchmark.worker.sweeps import start_sweeping
 
@@ -68,6 +69,7 @@ def run() -> None:
             queues = [django_rq.get_queue(name) for name in QUEUES]
             worker = Worker(
                 queues,
+                name=new_owner(),  # tells other workers when this one was killed
                 connection=queues[0].connection,
                 job_class=ListedJob,
                 serializer=queues[0].serializer,

@@ -1,15 +1,23 @@
-"""The sandbox with bubblewrap: each submission gets a container of new namespaces with the launcher as process 1."""
+"""The sandbox with bubblewrap: each submission gets a container of new namespaces with the launcher as process 1.
+
+bubblewrap builds a file system of system files once, as a template. The launcher copies the template for each
+container, with new namespaces, and adds what belongs to one submission. A start of bubblewrap for each container would
+take several times as long (docs/judge.md, "Speed").
+"""
 
 import contextlib
 import functools
 import os
 import secrets
+import select
+import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from judge.sandbox.cgroups import ControlGroups, control_group
+from judge.sandbox.cgroups import ControlGroup, ControlGroups, control_group
 from judge.sandbox.container import FORK_SERVER, PROCESSES, ContainerProcess
 from judge.sandbox.interface import (
     PROGRAM_FOLDER,
@@ -39,8 +47,14 @@ _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
 LAUNCHER = "/launcher"
 """The launcher's path in a container."""
 
+_HOST_FOLDER = (
+    SCRATCH_FOLDER  # of the host's files in a template; a container replaces them with its scratch folder
+)
+
 _FORK_SERVER_SOURCE = Path(__file__).with_name("fork_server.py")
 _OWN_PROCESSES = 4  # the launcher, the fork server, and a reserve
+_ANSWER_TIME = 20.0  # seconds for the start and the end of a container
+_PACKET = 2**16
 
 
 class Bubblewrap:
@@ -56,16 +70,19 @@ class Bubblewrap:
         self._groups = groups
         self._user_namespace = user_namespace = os.geteuid() != 0
         self._filter = filter_program()
-        said = subprocess.run([bwrap, "--help"], check=False, capture_output=True, text=True).stdout
-        self._bounded_scratch = "--size" in said
+        self._templates: dict[tuple[object, ...], _Template] = {}
+        self._changing_templates = threading.Lock()
         namespaces = ["ipc", "pid", "net", "uts", *(["user"] if user_namespace else [])]
         self._beginning = [str(bwrap), *(f"--unshare-{name}" for name in namespaces), "--unshare-cgroup-try"]
         if user_namespace:
             self._beginning += ["--uid", "1000", "--gid", "1000"]
-        else:  # for the launcher alone: it loses them when it changes the user
-            self._beginning += ["--cap-drop", "ALL"]
-            for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_KILL"):
-                self._beginning += ["--cap-add", capability]
+        # For the launcher alone. The first three start containers, which give them up; a program has none.
+        capabilities = ["SYS_ADMIN", "DAC_READ_SEARCH", "SETPCAP"]
+        if not user_namespace:
+            capabilities += ["SETUID", "SETGID", "KILL"]
+        self._beginning += ["--cap-drop", "ALL"]
+        for capability in capabilities:
+            self._beginning += ["--cap-add", f"CAP_{capability}"]
         self._beginning += ["--hostname", "sandbox", "--new-session", "--as-pid-1"]
         self._beginning += ["--proc", "/proc", "--dir", "/dev"]
         for device in _DEVICES:
@@ -95,6 +112,13 @@ class Bubblewrap:
         finally:
             container.close()
 
+    def close(self) -> None:
+        """End the templates, with all containers (see `judge.sandbox.interface.Sandbox`)."""
+        with self._changing_templates:
+            for template in self._templates.values():
+                template.close()
+            self._templates.clear()
+
     @contextlib.contextmanager
     def started(self, mounts: Mounts) -> Iterator[ContainerProcess]:
         """Start a container. Raises SandboxFaultError."""
@@ -107,36 +131,100 @@ class Bubblewrap:
                     raise SandboxFaultError(
                         f"the sandbox could not create a control group: {error}"
                     ) from error
-            ours, launchers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            process = None
-            with launchers:
-                inherited = [launchers.fileno(), *(group.descriptors if group else ())]
-                command = [*self._beginning, *self._options(mounts)]
-                if self._filter:
-                    inherited.append(stack.enter_context(sealed_file(self._filter)))
-                    command += ["--seccomp", str(inherited[-1])]
-                user = 0 if self._user_namespace else _USERS.start + secrets.randbelow(len(_USERS))
-                command += [
-                    "--",
-                    LAUNCHER,
-                    str(launchers.fileno()),
-                    str(user),
-                    group.argument if group else "-",
-                ]
-                process = stack.enter_context(_started(command, inherited))
-            with ours:  # closing the socket ends the process, so it precedes the wait for the process
+            ours, process = self._start(mounts, group)
+            stack.callback(os.close, process)
+            stack.callback(_wait_for_end, process)
+            with ours:  # closing the socket ends the container, so it precedes the wait for its end
                 yield ContainerProcess(process, ours, mounts, group)
 
-    def _options(self, mounts: Mounts) -> Iterator[str]:
-        for name, value in mounts.environment.items():
-            yield from ("--setenv", name, value)
-        yield from _system_mounts((*mounts.readable, *_SYSTEM_FILES))
-        for source, target in ((mounts.folder, PROGRAM_FOLDER), *mounts.mounted):
-            yield from ("--ro-bind", str(source), target)
-        yield from ("--perms", "1777")
-        if self._bounded_scratch:
-            yield from ("--size", str(mounts.scratch))
-        yield from ("--tmpfs", SCRATCH_FOLDER, "--remount-ro", "/", "--chdir", SCRATCH_FOLDER)
+    def _start(self, mounts: Mounts, group: ControlGroup | None) -> tuple[socket.socket, int]:
+        """Return the socket to a new container's launcher, and the descriptor of the launcher's process."""
+        user = 0 if self._user_namespace else _USERS.start + secrets.randbelow(len(_USERS))
+        folders = ((mounts.folder, PROGRAM_FOLDER), *mounts.mounted)
+        words = [str(user), str(mounts.scratch), group.argument if group else "-", str(len(folders))]
+        for source, target in folders:
+            words += (os.path.realpath(source), target)
+        words += (f"{name}={value}" for name, value in mounts.environment.items())
+        template = self._template(mounts)
+        ours, launchers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.settimeout(_ANSWER_TIME)
+        try:
+            with launchers:
+                descriptors = [launchers.fileno(), *(group.descriptors if group else ())]
+                template.send(words, descriptors)
+            answer, received, _, _ = socket.recv_fds(ours, _PACKET, 1)
+            if answer != b"started":
+                raise OSError(answer.decode("utf-8", "replace").removeprefix("fault "))
+        except OSError as error:
+            ours.close()
+            self._discard(template)
+            message = template.messages() or str(error) or "the sandbox ended without a message"
+            raise SandboxFaultError(message) from error
+        ours.settimeout(None)
+        return ours, received[0]
+
+    def _template(self, mounts: Mounts) -> "_Template":
+        """Return the template for these mounts; start it if there is none.
+
+        Its processes inherit the niceness of the calling thread.
+        """
+        targets = tuple(target for _, target in mounts.mounted)
+        niceness = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+        key = (mounts.readable, targets, niceness)
+        with self._changing_templates:
+            if key not in self._templates:
+                command = [*self._beginning, *_system_mounts((*mounts.readable, *_SYSTEM_FILES))]
+                for folder in (PROGRAM_FOLDER, *targets):
+                    command += ["--dir", folder]
+                command += ["--ro-bind", "/", _HOST_FOLDER]
+                command += ["--remount-ro", "/", "--chdir", "/", "--setenv", "PWD", SCRATCH_FOLDER]
+                self._templates[key] = _Template(command, self._filter)
+            return self._templates[key]
+
+    def _discard(self, template: "_Template") -> None:
+        """End a template that could not start a container. The next container gets a new one."""
+        with self._changing_templates:
+            for key, one in list(self._templates.items()):
+                if one is template:
+                    del self._templates[key]
+        template.close()
+
+
+class _Template:
+    """A process of the launcher in a file system without a program, which starts containers."""
+
+    def __init__(self, command: list[str], system_call_filter: bytes | None) -> None:
+        self._socket, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with its, contextlib.ExitStack() as stack:
+            inherited = [its.fileno()]
+            if system_call_filter:
+                inherited.append(stack.enter_context(sealed_file(system_call_filter)))
+            words = [str(its.fileno()), str(inherited[1]) if system_call_filter else "-1"]
+            self._process = subprocess.Popen(
+                [*command, "--", LAUNCHER, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=_ENVIRONMENT,
+                pass_fds=inherited,
+                cwd="/",
+            )
+
+    def send(self, words: list[str], descriptors: list[int]) -> None:
+        """Send a request. Raises OSError for a template that has ended."""
+        socket.send_fds(self._socket, [b"".join(word.encode() + b"\0" for word in words)], descriptors)
+
+    def close(self) -> None:
+        """End the process and its containers."""
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+
+    def messages(self) -> str:
+        """Return bubblewrap's messages until now, after `close`."""
+        assert self._process.stderr is not None
+        os.set_blocking(self._process.stderr.fileno(), False)
+        return (self._process.stderr.read(4000) or b"").decode("utf-8", "replace").strip()
 
 
 class BubblewrapContainer:
@@ -158,7 +246,7 @@ class BubblewrapContainer:
         try:
             outcome, clean = self._container.run(run)
         except BaseException:
-            self._container.process.kill()
+            self._container.kill()
             self.close()
             raise
         if not clean:
@@ -187,21 +275,10 @@ def _system_mounts(paths: tuple[Path, ...]) -> tuple[str, ...]:
     return tuple(mounts)
 
 
-@contextlib.contextmanager
-def _started(command: list[str], inherited: list[int]) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the command. The block's end waits for the command, and kills it after an exception."""
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=_ENVIRONMENT,
-        pass_fds=inherited,
-        cwd="/",
-    )
-    with process:
-        try:
-            yield process
-        except BaseException:
-            process.kill()
-            raise
+def _wait_for_end(process: int) -> None:
+    """Wait until a container has ended with all its processes; kill it if that takes too long."""
+    ended = select.poll()
+    ended.register(process, select.POLLIN)
+    if not ended.poll(_ANSWER_TIME * 1000):
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+        ended.poll(_ANSWER_TIME * 1000)

@@ -128,7 +128,10 @@ def find_control_groups() -> ControlGroups | None:
 
 @dataclass(frozen=True)
 class ControlGroup:
-    """A container's group: the launcher's argument, and the descriptors that the argument names."""
+    """A container's group: the files that the launcher uses, as it takes them, and their descriptors.
+
+    `argument` holds indices into `descriptors` (launcher.c).
+    """
 
     argument: str
     descriptors: list[int]
@@ -156,7 +159,7 @@ def control_group(groups: ControlGroups, processes: int) -> Iterator[ControlGrou
             descriptor = os.open(path, flags | os.O_CLOEXEC)
             stack.callback(os.close, descriptor)
             descriptors.append(descriptor)
-            return descriptor
+            return len(descriptors) - 1
 
         join = [opened(path, os.O_WRONLY) for path in files.join]
         numbers = [
@@ -169,7 +172,7 @@ def control_group(groups: ControlGroups, processes: int) -> Iterator[ControlGrou
             (events := opened(files.events, os.O_RDONLY)),
             files.time_unit,
         ]
-        yield ControlGroup(",".join(map(str, numbers)), descriptors, events)
+        yield ControlGroup(",".join(map(str, numbers)), descriptors, descriptors[events])
 
 
 def _opened_peak(path: Path | None, opened: "_Open") -> int:

@@ -4,8 +4,8 @@ import contextlib
 import math
 import os
 import select
+import signal
 import socket
-import subprocess
 import time
 from dataclasses import dataclass
 from io import FileIO
@@ -35,9 +35,9 @@ _DESCRIPTORS = 250  # the most that the kernel lets one packet carry is 253
 
 @dataclass
 class ContainerProcess:
-    """A running container: its process, and the socket to the launcher inside."""
+    """A running container: the descriptor of its process 1, and the socket to this launcher."""
 
-    process: subprocess.Popen[bytes]
+    process: int
     launcher: socket.socket
     mounts: Mounts
     group: ControlGroup | None
@@ -189,11 +189,14 @@ class ContainerProcess:
         return words + names, files
 
     def _fault(self) -> SandboxFaultError:
-        """Return the fault of a launcher that has ended, with bubblewrap's message if there is one."""
-        assert self.process.stderr is not None
-        self.process.kill()
-        message = self.process.stderr.read(4000).decode("utf-8", "replace").strip()
-        return SandboxFaultError(message or "the sandbox ended without a message")
+        """Return the fault of a launcher that has ended."""
+        self.kill()
+        return SandboxFaultError("the sandbox ended without a message")
+
+    def kill(self) -> None:
+        """Kill the launcher, and with it every process of the container."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.process, signal.SIGKILL)
 
 
 class _NoForkServerError(Exception):

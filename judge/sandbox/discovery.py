@@ -1,5 +1,6 @@
 """Discovery of this machine's sandbox, with instructions where there is none."""
 
+import atexit
 import platform
 import shutil
 import subprocess
@@ -58,7 +59,7 @@ _IMPROVEMENT = (
     "plain user under systemd, start with: systemd-run --user --scope --property=Delegate=yes ./run"
 )
 
-_found: dict[str, Sandbox] = {}
+_found: dict[str, Bubblewrap] = {}
 """The tested sandbox under the key "sandbox", once there is one."""
 
 _finding = threading.Lock()
@@ -69,6 +70,7 @@ def open_sandbox() -> Sandbox:
     with _finding:
         if "sandbox" not in _found:
             _found["sandbox"] = _find()
+            atexit.register(_found["sandbox"].close)
         return _found["sandbox"]
 
 
@@ -78,6 +80,7 @@ def sandbox_status() -> SandboxStatus:
         sandbox = _find()
     except SandboxUnavailableError as error:
         return SandboxStatus(False, "", error.problem, error.remedy)
+    sandbox.close()
     return SandboxStatus(True, sandbox.isolation, "", "", "" if sandbox.has_groups else _IMPROVEMENT)
 
 
@@ -103,6 +106,7 @@ def _find() -> Bubblewrap:
         fault = _try(sandbox)
         if fault is None:
             return sandbox
+        sandbox.close()
         problem = problem or fault
     raise SandboxUnavailableError(f"bubblewrap could not create a sandbox ({problem})", _remedy())
 

@@ -123,6 +123,10 @@ class Sandbox(Protocol):
         """Open a new container. It ends with the block, and so do all its processes."""
         ...
 
+    def close(self) -> None:
+        """End the sandbox's own processes, with all containers. The sandbox can be used again."""
+        ...
+
 
 @dataclass(frozen=True)
 class SandboxStatus:

@@ -1,15 +1,23 @@
-/* Process 1 of a container: runs programs one after another, enforces their limits, measures and reports each run,
- * and removes its traces.
+/* Two kinds of processes: a template, which bubblewrap starts and which starts containers, and process 1 of a container,
+ * which runs programs one after another, enforces their limits, measures and reports each run, and removes its traces.
  *
- * usage: launcher SOCKET USER GROUP
+ * usage: launcher SOCKET FILTER
  *
- * SOCKET is the descriptor of a sequenced-packet socket to the judge; the container ends when the judge closes
- * it or dies. USER is the user to switch to before a program starts, or 0 for no switch. GROUP is "-", or
- * eight descriptors of files of a control group, joined by commas (judge/sandbox/cgroups.py; -1 for a missing file):
- * three to join the group, CPU time, memory in use, peak memory, memory limit and events; then the number of units
- * of CPU time in a microsecond.
+ * SOCKET is the descriptor of a sequenced-packet socket to the judge; the template and its containers end when the judge
+ * closes it or dies. FILTER is the descriptor of a file with a system call filter for containers, or -1.
  *
- * A request is one packet of words, each ended by a zero byte, with its descriptors:
+ * A request is one packet of words, each ended by a zero byte, with its descriptors. The request to the template:
+ *   USER SCRATCH GROUP MOUNTS source target… variable…
+ *     starts a container. USER is the user to switch to before a program starts, or 0 for no switch. SCRATCH is the
+ *     size of the scratch folder in bytes. The MOUNTS sources, paths of folders of the host, are mounted on the targets.
+ *     The variables (NAME=VALUE) are added to the environment. GROUP is "-", or eight files of a control group, joined
+ *     by commas (judge/sandbox/cgroups.py): three to join the group, CPU time, memory in use, peak memory, memory limit
+ *     and events; each is the index of its descriptor, or -1 if it is missing; then the number of units of CPU time in a
+ *     microsecond.
+ *     descriptors: the socket between the judge and process 1, then the files of the group.
+ *     answer on this socket: started, with a process descriptor of process 1. The container ends when the judge closes
+ *     the socket.
+ * Requests to process 1 of a container:
  *   run FORK CPU WALL MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES FILES COLLECTED name… name… COMMAND [ARGUMENT]…
  *     descriptors: standard input, output, error, then the content of each of the FILES files to write into the
  *     scratch folder. CPU and WALL are microseconds, MEMORY, ADDRESS_SPACE and FILE_SIZE bytes. FORK 1: the
@@ -28,19 +36,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -480,19 +493,22 @@ static void run(void) {
 
 static void wake(int signal) { (void)signal; } /* exists so that SIGCHLD interrupts ppoll */
 
-int main(int count, char **arguments) {
-    if (count != 4) return USAGE;
-    /* The program must not be able to write an answer, nor reach the socket through this process's memory or /proc/1/fd. */
-    judge = fcntl(atoi(arguments[1]), F_DUPFD_CLOEXEC, ABOVE);
-    close(atoi(arguments[1]));
-    user = atoi(arguments[2]);
-    if (prctl(PR_SET_DUMPABLE, 0)) fault("prctl");
-    if (arguments[3][0] != '-') {
-        sscanf(arguments[3], "%d,%d,%d,%d,%d,%d,%d,%d,%lld", &control.join[0], &control.join[1], &control.join[2],
-               &control.cpu, &control.usage, &control.peak, &control.limit, &control.events, &control.unit);
-        for (int i = 0; i < 3; i++)
-            if (control.join[i] >= 0 && write(control.join[i], "0", 1) != 1) fault("joining the control group");
+static void join_group(const char *files) {
+    int *places[] = {&control.join[0], &control.join[1], &control.join[2], &control.cpu, &control.usage, &control.peak,
+                     &control.limit, &control.events};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char *end;
+        long index = strtol(files, &end, 10);
+        *places[i] = index < 0 ? -1 : descriptors[1 + index];
+        files = end + 1;
     }
+    control.unit = atoll(files);
+    for (int i = 0; i < 3; i++)
+        if (control.join[i] >= 0 && write(control.join[i], "0", 1) != 1) fault("joining the control group");
+}
+
+/* Serve the judge's requests as process 1 of a container. */
+static void serve_runs(void) {
     if ((scratch = open("/box", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) fault("/box");
     sigset_t without_child;
     sigprocmask(SIG_SETMASK, NULL, &usual);
@@ -507,5 +523,96 @@ int main(int count, char **arguments) {
             for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
         } else if (strcmp(words[0], "stop")) errno = EINVAL, fault("request");
     }
+}
+
+/* ---- containers ---- */
+
+/* Mount what a container has for itself. In the template, the files of the host are at /box; the container hides them. */
+static void mount_container(char **sources, int mounts, number size) {
+    for (int i = 0; i < mounts; i++) {
+        char source[PATH_MAX];
+        const char *target = sources[2 * i + 1];
+        struct statvfs about;
+        if (snprintf(source, sizeof source, "/box%s", sources[2 * i]) >= (int)sizeof source) errno = ENAMETOOLONG, fault(target);
+        if (mount(source, target, NULL, MS_BIND, NULL) || statvfs(target, &about)) fault(sources[2 * i]);
+        unsigned long needed = ST_RDONLY | ST_NOSUID | ST_NODEV; /* bubblewrap has set them for all files of the host */
+        if ((about.f_flag & needed) != needed) errno = EPERM, fault(target);
+    }
+    if (umount2("/box", MNT_DETACH)) fault("/box");
+    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)) fault("/proc");
+    static const char *const of_kernel[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"};
+    for (size_t i = 0; i < sizeof of_kernel / sizeof *of_kernel; i++) {
+        const char *path = of_kernel[i];
+        if (access(path, W_OK)) continue; /* no such file, or closed to root as well */
+        unsigned long closed = MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+        if (mount(path, path, NULL, MS_BIND, NULL) || mount(NULL, path, NULL, MS_REMOUNT | closed, NULL)) fault(path);
+    }
+    char options[64];
+    snprintf(options, sizeof options, "mode=1777,size=%lld", size);
+    if (mount("tmpfs", "/box", "tmpfs", MS_NOSUID | MS_NODEV, options) || chdir("/box")) fault("/box");
+}
+
+/* Give up every right but those to change the user and to kill its processes, which root's process 1 needs. */
+static void drop_capabilities(void) {
+    unsigned kept = user ? 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL : 0;
+    static const int of_template[] = {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH, CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_SETPCAP};
+    for (size_t i = 0; i < sizeof of_template / sizeof *of_template; i++)
+        if (!(kept & 1u << of_template[i]) && prctl(PR_CAPBSET_DROP, of_template[i], 0, 0, 0)) fault("capabilities");
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct sets[2] = {{kept, kept, 0}, {0, 0, 0}};
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) || syscall(SYS_capset, &header, sets)) fault("capabilities");
+}
+
+static void install_filter(int file) {
+    static struct sock_filter program[4096];
+    ssize_t length = pread(file, program, sizeof program, 0);
+    struct sock_fprog filter = {length / sizeof *program, program};
+    if (length <= 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+        fault("system call filter");
+    close(file);
+}
+
+/* In the new process: become process 1 of the requested container. */
+static void become_container(int filter) {
+    int mounts = atoi(words[3]);
+    if (4 + 2 * mounts > word_count) errno = EINVAL, fault("request");
+    user = atoi(words[0]);
+    setsid();
+    mount_container(words + 4, mounts, atoll(words[1]));
+    for (int i = 4 + 2 * mounts; i < word_count; i++) putenv(strdup(words[i]));
+    if (*words[2] != '-') join_group(words[2]);
+    drop_capabilities();
+    if (filter >= 0) install_filter(filter);
+    serve_runs();
+    _exit(0);
+}
+
+/* Start a container in namespaces of its own. */
+static void start_container(int template, int filter) {
+    int process_descriptor = -1, socket = descriptors[0];
+    unsigned long own = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+    pid_t process = syscall(SYS_clone, own | CLONE_PIDFD | SIGCHLD, 0, &process_descriptor, 0, 0);
+    if (process == 0) {
+        close(template);
+        if ((judge = fcntl(socket, F_DUPFD_CLOEXEC, ABOVE)) < 0) _exit(1);
+        close(socket);
+        become_container(filter);
+    }
+    if (process < 0 || process_descriptor < 0)
+        dprintf(socket, "fault new namespaces: %s", process < 0 ? strerror(errno) : "Linux 5.2 or newer is needed");
+    else transmit(socket, "started", 7, &process_descriptor, 1);
+    close(process_descriptor);
+    for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
+}
+
+int main(int count, char **arguments) {
+    if (count != 3) return USAGE;
+    int template = atoi(arguments[1]), filter = atoi(arguments[2]);
+    /* A program must not reach a socket through process 1's memory or /proc/1/fd. */
+    if (prctl(PR_SET_DUMPABLE, 0) || fcntl(template, F_SETFD, FD_CLOEXEC)) return 1;
+    if (filter >= 0) fcntl(filter, F_SETFD, FD_CLOEXEC);
+    signal(SIGCHLD, SIG_IGN); /* the kernel removes containers that have ended */
+    while (receive(template, 0))
+        if (word_count >= 4 && descriptor_count >= 1) start_container(template, filter);
     return 0;
 }

@@ -29,6 +29,7 @@ PAGES = {
     "candidate_rankings": RESEARCHERS,
     "models": RESEARCHERS, "model": RESEARCHERS, "model_test": RESEARCHERS,
     "add_model": ADMINS, "edit_model": ADMINS, "new_model_version": ADMINS,
+    "growth": RESEARCHERS,
     "verifier": RESEARCHERS, "chain": RESEARCHERS, "run": RESEARCHERS, "run_progress": RESEARCHERS,
     "run_refinement": RESEARCHERS, "run_items": RESEARCHERS, "run_report": RESEARCHERS,
     "sessions": TUTORS, "session": TUTORS,
@@ -69,8 +70,8 @@ OPEN = {"healthz", "login", "logout", "home", "glossary", "near_misses"}
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
-    "verifier_id": 0, "item_id": 0, "model_id": 0, "cap_id": 0, "study_id": 0, "version": 1, "number": 0,
-    "dataset": "none", "external_id": "none",
+    "verifier_id": 0, "submission_id": 0, "item_id": 0, "model_id": 0, "cap_id": 0, "study_id": 0, "version": 1,
+    "number": 0, "dataset": "none", "external_id": "none",
     "name": "none", "form": "json",
 }  # fmt: skip
 

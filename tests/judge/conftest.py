@@ -12,6 +12,7 @@ import pytest
 
 import judge
 from judge import Checker, Judgement, Limits
+from judge.sandbox.discovery import open_sandbox
 from tests.judge.corpus import Program
 
 MEBIBYTE = 2**20
@@ -135,8 +136,10 @@ def nothing_left(
     assert (
         libc.prctl(_BECOME_SUBREAPER, 1, 0, 0, 0) == 0
     )  # orphans become children of this process, which finds them
+    open_sandbox().close()
     before = _descendants()
     yield
+    open_sandbox().close()
     libc.prctl(_BECOME_SUBREAPER, 0, 0, 0, 0)
     end = time.monotonic() + _LONGEST_DEATH
     while _descendants() - before and time.monotonic() < end:

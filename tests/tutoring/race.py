@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from unittest.mock import patch
 from uuid import UUID, uuid4
 
 import django
@@ -18,6 +19,7 @@ from django.contrib.auth.models import Group, User  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
 
+from benchmark.judging import performing, request_judgement, store_submission  # noqa: E402
 from benchmark.models import Dataset, Judgement, LanguageModel, Problem  # noqa: E402
 from tests.tutoring.dialogues import WRONG, SessionUnderTest, start  # noqa: E402
 from tests.tutoring.review.readings import recorded_session  # noqa: E402
@@ -131,6 +133,16 @@ def claim() -> tuple[list[str], int]:
     return answers, len(claims)
 
 
+def fair_share() -> tuple[list[str], int]:
+    """Workers claim the executions of one person at the same time; two workers exist."""
+    alice, problem = a_problem("share")
+    submission = store_submission(problem, "print(1)", "python")
+    rows = [request_judgement(submission, requested_by=alice).pk for _ in range(RUNNERS)]
+    with patch.object(performing, "share_of_a_person", lambda: 1):
+        answers = race(lambda: performing._claim(rows.pop()))
+    return answers, Judgement.objects.filter(requested_by=alice).held().count()
+
+
 def reviewers(name: str, count: int) -> list[User]:
     people = [User.objects.create(username=f"{name}-{number}") for number in range(count)]
     for person in people:
@@ -216,7 +228,7 @@ def next_session_tabs() -> tuple[list[str], int]:
 
 if __name__ == "__main__":
     races = (
-        last_generation, execution, repeated_command, opening, claim, review_places, review_tabs, next_sessions,
-        next_session_tabs,
+        last_generation, execution, repeated_command, opening, claim, fair_share, review_places, review_tabs,
+        next_sessions, next_session_tabs,
     )  # fmt: skip
     print(json.dumps({one.__name__: one() for one in races}))

@@ -287,6 +287,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "refusals",
         "fresh",
         "debriefing",
+        "waiting",
     }
 
 

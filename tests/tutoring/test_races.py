@@ -59,6 +59,12 @@ def test_only_one_of_many_streamers_claims_a_reply(races: Results):
     assert claims == 1
 
 
+def test_workers_that_claim_at_once_respect_a_persons_share(races: Results):
+    answers, held = races["fair_share"]
+    assert set(answers) == {"accepted"}
+    assert held == 1
+
+
 def test_a_session_has_no_more_than_two_reviewers(races: Results):
     answers, places = races["review_places"]
     assert answers.count("accepted") == 2, answers

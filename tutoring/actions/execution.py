@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 import judge
-from benchmark.judging import enqueue, request_judgement, store_submission
+from benchmark.judging import EXECUTIONS, enqueue, request_judgement, store_submission
 from benchmark.models import Judgement, Problem
 from tutoring.actions.base import SessionAction
 from tutoring.checks.checking import check_once_closed
@@ -32,13 +32,13 @@ class Execute(SessionAction):
         assert session.problem is not None
         assert reply.code is not None
         submission = store_submission(session.problem, reply.code, session.language)
-        judgement = request_judgement(submission)
+        judgement = request_judgement(submission, requested_by=self.person)
         session.judgement = judgement
         session.state = Session.State.JUDGING
         session.save(update_fields=["judgement", "state"])
         payload = ExecutionRequested(generation=reply.generation, program=program.seq, judgement=judgement.pk)
         append_event(session, payload, actor=self.person, command=self.command)
-        enqueue(judgement, "tutoring")
+        enqueue(judgement, EXECUTIONS)
 
 
 def record_verdict(judgement: Judgement, **_: Any) -> None:

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from accounts.pseudonyms import policy_pseudonym
 from benchmark.methods import ProgramTester
+from benchmark.model_calls.inserts import insert_rows
 from benchmark.models import Generation, Problem, Run, WorkItem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
 from benchmark.retrieval import SearchCorpus, problem_corpus
@@ -146,9 +147,11 @@ class _Projection:
             sessions.append(session)
             events += of_session
             scores += of_programs
-        Session.objects.bulk_create(sessions)
-        Event.objects.bulk_create(events)
-        ProgramScore.objects.bulk_create(scores)
+        insert_rows(sessions)
+        insert_rows(events)
+        for score in scores:
+            score.event_id = score.event.pk
+        insert_rows(scores)
         return sessions
 
     def _session(

@@ -34,8 +34,10 @@ from tutoring.review.content import (
 from tutoring.review.slots import (
     ASSIGNMENT_LEASE,
     CLAIM_LEASE,
+    Origins,
     free_slot,
     is_own,
+    of_origins,
     waiting_for_adjudication,
     waiting_for_review,
 )
@@ -112,9 +114,13 @@ def _open_review(
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimNext(ReviewAction):
-    """Claim the next session that needs a review or an adjudication. A person has one claimed session at a time."""
+    """Claim the next session that needs a review or an adjudication. A person has one claimed session at a time.
+
+    The audit log keeps the origins of the queue, which say whether the reviewer was blind to the session's origin.
+    """
 
     adjudicates: bool = False
+    origins: Origins = "people"
 
     def perform(self, now: datetime) -> None:
         self.require(_role_for(self.adjudicates))
@@ -122,13 +128,14 @@ class ClaimNext(ReviewAction):
             return
         version = current_rule_set().version
         waiting = waiting_for_adjudication if self.adjudicates else waiting_for_review
-        for session_id in waiting(self.person, version, now).values_list("pk", flat=True).iterator(50):
+        queue = of_origins(waiting(self.person, version, now), self.origins)
+        for session_id in queue.values_list("pk", flat=True).iterator(50):
             session = lock_session(session_id)
             slot = free_slot(session, version, now, adjudicates=self.adjudicates)
             if slot is None or is_own(session, self.person):
                 continue
             review = _open_review(session, self.person, slot, now)
-            self.record(session, review=str(review.pk), slot=slot)
+            self.record(session, review=str(review.pk), slot=slot, origins=self.origins)
             return
         raise RefusedError("No session needs your review now.")
 

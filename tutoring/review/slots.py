@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal, get_args
 
 from django.contrib.auth.models import User
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
@@ -18,6 +19,45 @@ CLAIM_LEASE = timedelta(hours=2)
 
 ASSIGNMENT_LEASE = timedelta(days=14)
 """Time that an assigned slot stays reserved."""
+
+Origins = Literal["people", "automatic", "all"]
+"""The sessions of a queue by who held them. Only a queue of all keeps reviewers blind to the origin."""
+
+ORIGINS: tuple[Origins, ...] = get_args(Origins)
+
+_BY_ORIGIN: dict[Origins, Q] = {
+    "people": ~Q(origin=Session.Origin.AUTOMATIC),
+    "automatic": Q(origin=Session.Origin.AUTOMATIC),
+    "all": Q(),
+}
+
+
+@dataclass(frozen=True)
+class WaitingCounts:
+    """The numbers of sessions in a queue by origin."""
+
+    people: int
+    automatic: int
+
+    @property
+    def all(self) -> int:
+        """The number of sessions of any origin."""
+        return self.people + self.automatic
+
+
+def of_origins(sessions: QuerySet[Session], origins: Origins) -> QuerySet[Session]:
+    """Return the sessions of these origins."""
+    return sessions.filter(_BY_ORIGIN[origins])
+
+
+def count_by_origin(sessions: QuerySet[Session]) -> WaitingCounts:
+    """Return the numbers of these sessions. Runs one query."""
+    return WaitingCounts(
+        **sessions.order_by().aggregate(
+            people=Count("pk", filter=_BY_ORIGIN["people"]),
+            automatic=Count("pk", filter=_BY_ORIGIN["automatic"]),
+        )
+    )
 
 
 def occupying_slot(now: datetime) -> Q:
@@ -38,16 +78,16 @@ def is_own(session: Session, person: User) -> bool:
 
 def waiting_for_review(person: User, rule_set: int, now: datetime) -> QuerySet[Session]:
     """Return the sessions with a free slot that this person may review, those with one review first."""
-    occupied = Review.objects.filter(
-        occupying_slot(now), session=OuterRef("pk"), rule_set=rule_set, slot__in=Review.INDEPENDENT
-    )
-    count = occupied.order_by().values("session").annotate(count=Count("pk")).values("count")
+    occupied = Review.objects.filter(occupying_slot(now), rule_set=rule_set, slot__in=Review.INDEPENDENT)
+    counted = occupied.order_by().values("session").annotate(slots=Count("pk"))
+    of_session = counted.filter(session=OuterRef("pk")).values("slots")
     return (
         reviewable()
         .exclude(tutor=person)
         .exclude(pk__in=_reviewed(person, rule_set))
-        .annotate(occupied_slots=Coalesce(Subquery(count), 0))
-        .filter(occupied_slots__lt=len(Review.INDEPENDENT))
+        .exclude(pk__in=counted.filter(slots=len(Review.INDEPENDENT)).values("session"))
+        # Only for the order: a count of the queue leaves it out.
+        .annotate(occupied_slots=Coalesce(Subquery(of_session), 0))
         .order_by("-occupied_slots", F("recorded_at"), "pk")
     )
 

@@ -13,10 +13,12 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
+from django.utils import timezone
 
 import judge
 from benchmark.extraction import without_blocks
-from benchmark.models import Problem
+from benchmark.judging import executions_before, in_progress, share_of_a_person
+from benchmark.models import Judgement, Problem
 from benchmark.rendering import highlight, program_diff, render_markdown
 from tutoring.models import Draft, Event, Reply, ReplyDelta, Session
 from tutoring.models.payloads import (
@@ -136,6 +138,8 @@ class TutorView:
     """Whether no message has been sent. The first one may be empty if it requests code."""
     debriefing: bool
     """Whether the session is closed and the debrief has begun: no message counts."""
+    waiting: str
+    """Why the judge has not begun with the submitted program, in words; empty otherwise."""
 
     @property
     def may(self) -> dict[PageCommand, bool]:
@@ -178,7 +182,22 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
         refusals=page_refusals(context),
         fresh=not any(event.kind == Event.Kind.MESSAGE for event in context.events),
         debriefing=any(event.out_of_protocol for event in context.events),
+        waiting=waiting_for_judge(session),
     )
+
+
+def waiting_for_judge(session: Session) -> str:
+    """Return the sentence that says why the judge has not begun with the submitted program; empty otherwise."""
+    judgement = session.judgement if session.state == Session.State.JUDGING else None
+    if judgement is None or judgement.state != Judgement.State.QUEUED:
+        return ""
+    person = judgement.requested_by_id
+    if person is not None and in_progress(person, timezone.now()) >= share_of_a_person():
+        return "It waits for the verdict of another session of yours."
+    before = executions_before(judgement)
+    if before == 0:
+        return "It is the next one."
+    return f"{before} {'submission is' if before == 1 else 'submissions are'} ahead of it."
 
 
 def page_refusals(context: SessionContext) -> dict[PageCommand, str | None]:

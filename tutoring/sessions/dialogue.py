@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -27,10 +28,14 @@ from tutoring.models.payloads import (
 _PROMPTS = Path(__file__).parent / "prompts"
 
 
+@cache
+def _template(name: str) -> str:
+    return (_PROMPTS / name).read_text(encoding="utf-8")
+
+
 def _fill(template: str, values: dict[str, str]) -> str:
     """Return the template with its {{names}} replaced in one pass: a statement may contain braces itself."""
-    text = (_PROMPTS / template).read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match.group(1)], text).strip()
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match.group(1)], _template(template)).strip()
 
 
 def prompt_texts() -> dict[str, str]:

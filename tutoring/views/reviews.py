@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest, ObjectDoesNotExist
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render, resolve_url
 from django.urls import reverse
 from django.utils import timezone
@@ -33,7 +33,14 @@ from tutoring.review.actions import (
 )
 from tutoring.review.content import Content, MalformedContentError, labelled_messages, read_form
 from tutoring.review.records import complete_reviews
-from tutoring.review.slots import reviewable, waiting_for_adjudication, waiting_for_review
+from tutoring.review.slots import (
+    ORIGINS,
+    Origins,
+    count_by_origin,
+    reviewable,
+    waiting_for_adjudication,
+    waiting_for_review,
+)
 from tutoring.rules import current_rule_set, rule_set
 from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.trajectory import readable_session
@@ -47,12 +54,19 @@ REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
 @require_GET
 @for_reviewers
 def queue(request: HttpRequest) -> HttpResponse:
-    """Show the queue: sessions to review, the person's open and submitted reviews, and the overall progress."""
+    """Show the queue: sessions to review, the person's open and submitted reviews, and the overall progress.
+
+    Query: origin (people, automatic or all; default: people), session (an id for the form of assignments).
+    """
     person, now, version = person_of(request), timezone.now(), current_rule_set().version
     own = (
         Review.objects.filter(reviewer=person).select_related("session__problem").defer("content", *DEFERRED)
     )
-    roles = roles_of(person)
+    roles, origins = roles_of(person), _origins(request.GET)
+    waiting = count_by_origin(waiting_for_review(person, version, now)) if Role.REVIEWER in roles else None
+    disputed = (
+        count_by_origin(waiting_for_adjudication(person, version, now)) if Role.ADJUDICATOR in roles else None
+    )
     return render(
         request,
         "tutoring/review/queue.html",
@@ -62,14 +76,26 @@ def queue(request: HttpRequest) -> HttpResponse:
                 state=Review.State.OPEN, session__invalidated=False, rule_set=version
             ).order_by("opened_at"),
             "done": own.filter(state=Review.State.SUBMITTED).order_by("-submitted_at")[:PAGE_SIZE],
-            "waiting": waiting_for_review(person, version, now).count() if Role.REVIEWER in roles else None,
-            "disputed": (
-                waiting_for_adjudication(person, version, now).count() if Role.ADJUDICATOR in roles else None
-            ),
+            "origins": origins,
+            "queues": [
+                (name, sum(getattr(counts, name) for counts in (waiting, disputed) if counts))
+                for name in ORIGINS
+            ],
+            "waiting": waiting and getattr(waiting, origins),
+            "disputed": disputed and getattr(disputed, origins),
             "progress": progress(version),
             **(_for_admins(version) if Role.ADMIN in roles else {}),
         },
     )
+
+
+def _origins(query: QueryDict) -> Origins:
+    """Return the requested origins. Raise BadRequest for unknown ones."""
+    wanted = query.get("origin", "people")
+    for origins in ORIGINS:
+        if origins == wanted:
+            return origins
+    raise BadRequest(f"There is no origin {wanted!r}. There are: {', '.join(ORIGINS)}.")
 
 
 def _for_admins(version: int) -> dict[str, object]:
@@ -180,10 +206,10 @@ def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpRe
 
 @command(*REVIEWING)
 def claim_next(request: HttpRequest) -> str:
-    """Claim the next session. Fields: command, kind (review or adjudication)."""
+    """Claim the next session. Fields: command, kind (review or adjudication), origin (as of the queue)."""
     adjudicates = request.POST.get("kind") == "adjudication"
-    person = person_of(request)
-    ClaimNext(person=person, command=command_id(request), adjudicates=adjudicates).execute()
+    person, origins = person_of(request), _origins(request.POST)
+    ClaimNext(person=person, command=command_id(request), adjudicates=adjudicates, origins=origins).execute()
     claimed = claimed_review(person, adjudicates)
     return claimed.get_absolute_url() if claimed else "review_queue"
 

@@ -35,6 +35,7 @@ from tutoring.sessions.conversation import (
     session_for_tutor,
     shown_events,
     tutor_view,
+    waiting_for_judge,
 )
 from tutoring.sessions.masking import Names, StreamMask, names_of
 
@@ -101,6 +102,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     """What is masked in replies; None if nothing is."""
     stream_mask: StreamMask | None = None
     """Masks the chunks of the reply that the cursor points to; None if nothing is masked."""
+    waiting: str | None = None
+    """What the page says about the queue of the judge; None if it is unknown."""
     storage_delayed = False
     """Whether the browser must be told that text cannot be stored now."""
 
@@ -268,10 +271,17 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             messages.append({"type": "events", "events": pushed})
         before = cursor.reply
         messages += self._text(cursor, current)
-        if events or before != cursor.reply:
-            view = tutor_view(session_for_tutor(self.session_id, self.user.pk), conversation=False)
+        session = session_for_tutor(self.session_id, self.user.pk)
+        if events or before != cursor.reply or self._queue_has_changed(session):
+            view = tutor_view(session, conversation=False)
+            self.waiting = view.waiting
             messages.append(status_message(view))
         return messages
+
+    def _queue_has_changed(self, session: Session) -> bool:
+        if self.waiting is None:
+            return session.state == Session.State.JUDGING
+        return waiting_for_judge(session) != self.waiting
 
     def _text(self, cursor: Cursor, reply: Reply | None) -> list[Message]:
         """Return the chunks of the unfinished reply that the browser lacks, or all of its text for another reply."""

@@ -65,12 +65,19 @@ class Command(BaseCommand):
             metavar="N",
             help="another number lets the model write other programs",
         )
+        parser.add_argument(
+            "--sizes",
+            action="store_true",
+            help="the model also writes a generator that takes a size, which manage.py growth needs",
+        )
         add_model_options(parser, "the writing for these problems, over all repetitions of the command, has")
 
     def handle(self, **options: Any) -> None:
         problems = find_problems(options["problems"])
         counts = {kind: max(0, options[kind]) for kind in COUNTS}
         model = chosen_model(options) if options["model"] else None
+        if options["sizes"] and model is None:
+            raise CommandError("--sizes needs --model: the model writes the generator.")
         if options["dry_run"]:
             self._print_estimates(problems, model, options)
             return
@@ -128,7 +135,10 @@ class Command(BaseCommand):
             raise CommandError("--dry-run needs --model: without a model nothing is paid for.")
         price = price_of(options, model.spec, row=model.row)
         author, writing = model.author, options["writing"]
-        calls = [call for problem in problems for call in missing_calls(problem, author, writing)]
+        sizes = options["sizes"]
+        calls = [
+            call for problem in problems for call in missing_calls(problem, author, writing, sizes=sizes)
+        ]
         estimates = estimate_prompts([call.prompt for call in calls], author.parameters)
         if options["json"]:
             document = {"dry_run": True, "missing": len(calls), "estimates": estimates_json(estimates, price)}
@@ -140,8 +150,8 @@ class Command(BaseCommand):
 
 def _write(problems: Sequence[Problem], model: ChosenModel, options: dict[str, Any]) -> dict[str, Any]:
     """Request missing programs from the model and return the spending. Raises CommandError when some remain."""
-    author, writing = model.author, options["writing"]
-    calls = [call for problem in problems for call in missing_calls(problem, author, writing)]
+    author, writing, sizes = model.author, options["writing"], options["sizes"]
+    calls = [call for problem in problems for call in missing_calls(problem, author, writing, sizes=sizes)]
     tracker = spend_tracker(options, model, paid_for(problems, author, writing))
     with progress_bar(total=len(calls), unit="program") as bar:
         reasons = send_under_bar(bar, calls, model.spec, author.parameters, tracker)

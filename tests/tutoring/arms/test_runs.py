@@ -199,3 +199,21 @@ def test_epochs_hold_further_sessions_numbered_again(commands: CommandSandbox) -
     commands.fake_providers.script(*[RIGHT] * 4)
     commands.baseline(*APPLE, "--attempts", "2", "--epochs", "2", method="session-verdict")
     assert [row[1] for row in commands.rows(SESSIONS)] == [1, 2, 1, 2]
+
+
+def test_an_arm_in_batches_sends_the_next_message_of_every_session_in_one(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(*[WRONG] * 10)
+    document = commands.baseline("--batch", "--problems", "apple_sum,berry_product", method="session-neutral")
+    assert (document["batch"], document["state"], document["done"]) == (True, "finished", 2)
+    assert [len(batch.requests) for batch in commands.fake_providers.batches.created] == [2] * 5
+    assert document["paid"]["calls"] == 10
+    session = ("not_solved", 1, 5, 1, "automatic", None, "usaco-2024", 1)
+    assert commands.rows(SESSIONS) == [session, session]
+
+
+def test_a_pilot_of_an_arm_estimates_the_sessions_on_all_problems(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(*[WRONG] * 10)
+    document = commands.baseline("--pilot", "2", method="session-neutral")
+    assert (document["state"], document["done"], document["pilot"]["of_problems"]) == ("finished", 2, 4)
+    assert document["estimates"]["expected"]["generations"] == 20
+    assert len(commands.rows(SESSIONS)) == 2

@@ -14,7 +14,7 @@ from accounts.pseudonyms import pseudonym
 from tests.tutoring.review.browsing import client_of, post, whole
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
-from tutoring.models import Review
+from tutoring.models import AuditEntry, Review, Session
 
 FORM = {
     "clause-1": ["A2"], "level-1": "1", "stage-1": "planning",
@@ -51,6 +51,36 @@ def test_a_review_from_the_queue_to_its_submission(recorded: SessionFactory, rit
     assert '<mark data-clauses="F1">🐄heap.</mark>' in page
     assert "Only once." in page
     assert "Your review" in page
+
+
+def test_the_queue_shows_human_sessions_unless_others_are_chosen(recorded: SessionFactory, rita: User):
+    human, automatic = recorded(), recorded()
+    Session.objects.filter(pk=automatic.pk).update(origin=Session.Origin.AUTOMATIC)
+    client = client_of(rita)
+
+    def queue(query: str) -> tuple[str, list[tuple[str, str]]]:
+        """Return the chosen filter, and all filters with their counts; each is a link, reachable by keyboard."""
+        page = client.get(f"/review/{query}").content.decode()
+        links = re.findall(r'<a href="\?origin=(\w+)"( aria-current="page")?>[\w ]+ \((\d+)\)</a>', page)
+        [chosen] = [name for name, current, _ in links if current]
+        assert page.count(f'name="origin" value="{chosen}"') == 1
+        return chosen, [(name, count) for name, _, count in links]
+
+    counts = [("people", "1"), ("automatic", "1"), ("all", "2")]
+    assert queue("") == ("people", counts)
+    assert queue("?origin=automatic") == ("automatic", counts)
+    assert "reviews do not show the origin" in client.get("/review/?origin=all").content.decode()
+    assert client.get("/review/?origin=robots").status_code == 400
+
+    for origin, session in (("people", human), ("automatic", automatic)):
+        _, answer = post(client, "/review/next/", kind="review", origin=origin)
+        [held] = Review.objects.filter(session=session)
+        assert answer["address"] == held.get_absolute_url()
+        assert AuditEntry.objects.get(session=session).data["origins"] == origin
+        submit(held, reading(session))
+    page = client.get("/review/").content.decode()
+    assert "Human sessions (0)" in page
+    assert "No session is available in this queue." in page
 
 
 def test_a_plain_form_works_and_keeps_the_chosen_labels(recorded: SessionFactory, rita: User):

@@ -1,0 +1,27 @@
+"""Growth of the running time of programs, and slow programs as oracles (docs/slow-programs.md)."""
+
+from benchmark.growth.curves import (
+    enqueue_curve,
+    growth_of,
+    limits_of,
+    perform_curve,
+    request_curve,
+    requeue_lost_curves,
+)
+from benchmark.growth.measuring import Growth, GrowthError, Measured
+from benchmark.growth.sizes import NoSizesError, growth_recipe, has_sizes
+
+__all__ = [
+    "Growth",
+    "GrowthError",
+    "Measured",
+    "NoSizesError",
+    "enqueue_curve",
+    "growth_of",
+    "growth_recipe",
+    "has_sizes",
+    "limits_of",
+    "perform_curve",
+    "request_curve",
+    "requeue_lost_curves",
+]

@@ -1,0 +1,165 @@
+"""Stored growth curves: requests, the worker's side, and the search for lost ones.
+
+A program is measured once with each recipe and version of the judge. A job in the queue only points to the row.
+"""
+
+import logging
+from datetime import timedelta
+
+import django_rq
+import redis
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+import judge
+from benchmark.growth.measuring import Growth, GrowthError, MeasuredProgram, measure
+from benchmark.growth.sizes import growth_recipe
+from benchmark.judging import perform_waiting, program_files
+from benchmark.models import GrowthCurve, Submission
+from benchmark.models.leases import renewing
+from benchmark.models.owners import new_owner
+
+logger = logging.getLogger(__name__)
+
+QUEUE = "background"
+"""The queue that workers serve last."""
+
+MAXIMUM_ATTEMPTS = 3
+"""Claims of one curve before it counts as not measurable."""
+
+_PERFORM = "benchmark.growth.perform_curve"
+"""The function of the jobs, as `settings.WORKER_JOBS` lists it."""
+
+_LATE = timedelta(seconds=10)
+"""Age after which a request that waits without a job counts as lost."""
+
+
+def request_curve(submission: Submission) -> GrowthCurve:
+    """Return the curve of the program, a new row if it was not requested before. The caller enqueues or performs it.
+
+    Raises NoSizesError.
+    """
+    curve, _ = GrowthCurve.objects.get_or_create(
+        submission=submission,
+        recipe_hash=growth_recipe(submission.problem).hash,
+        judge_version=judge.JUDGE_VERSION,
+    )
+    return curve
+
+
+def growth_of(curve: GrowthCurve) -> Growth | None:
+    """Return the measured growth; None before the measurement, and for a program that cannot be measured."""
+    return Growth.from_json(curve.points) if curve.points else None
+
+
+def enqueue_curve(curve: GrowthCurve) -> None:
+    """Put a job for an unfinished curve into the queue once the surrounding transaction is committed."""
+    if curve.state == GrowthCurve.State.QUEUED:
+        transaction.on_commit(lambda: _enqueue_now(curve.pk))
+
+
+def _enqueue_now(curve_id: int) -> None:
+    try:
+        django_rq.get_queue(QUEUE).enqueue(_PERFORM, curve_id, job_id=_job_id(curve_id))
+    except redis.RedisError as error:  # the sweep of the workers finds the row
+        logger.warning(
+            "growth %s is not enqueued, because the queue server is unavailable: %s", curve_id, error
+        )
+
+
+def _job_id(curve_id: int) -> str:
+    return f"growth-{curve_id}"
+
+
+def requeue_lost_curves() -> None:
+    """Put a job into the queue for each unfinished curve without a worker or a job. Raises redis.RedisError."""
+    now = timezone.now()
+    late = GrowthCurve.objects.waiting().filter(created_at__lt=now - _LATE)
+    rows = list((late | GrowthCurve.objects.lost(now)).values_list("pk", flat=True))
+    queue = django_rq.get_queue(QUEUE)
+    waiting = set(queue.get_job_ids()) if rows else set()
+    for pk in rows:
+        if _job_id(pk) not in waiting:
+            queue.enqueue(_PERFORM, pk, job_id=_job_id(pk))
+
+
+def perform_curve(curve_id: int) -> None:
+    """Claim the curve, measure its program, and store the result.
+
+    Does nothing if the curve is finished or another process holds it. Waiting executions are performed between runs.
+    """
+    curve = _claim(curve_id)
+    if curve is None:
+        return
+    try:
+        with renewing(curve.claimed()):
+            growth = _measure(curve.submission)
+    except (GrowthError, judge.ToolMissingError, judge.UnknownLanguageError) as error:
+        _fail(curve, str(error))
+    except Exception as error:
+        logger.exception("growth %s failed", curve_id)
+        if curve.attempt < MAXIMUM_ATTEMPTS:
+            curve.claimed().release()
+        else:
+            _fail(curve, f"{type(error).__name__}: {error}")
+    except BaseException:  # this process must end: another one may begin at once
+        curve.claimed().release()
+        raise
+    else:
+        steepest = growth.steepest
+        slopes = {}
+        if steepest.fit is not None:
+            fit = steepest.fit
+            slopes = {"slope": fit.slope, "slope_low": fit.low, "slope_high": fit.high}
+        curve.end(
+            GrowthCurve.State.DONE,
+            points=growth.to_json(),
+            parameter=steepest.parameter,
+            finished_at=timezone.now(),
+            **slopes,
+        )
+
+
+def _claim(curve_id: int) -> GrowthCurve | None:
+    owner, now = new_owner(), timezone.now()
+    with transaction.atomic():
+        claimed = GrowthCurve.claim(owner, 1, now, id=curve_id)
+        if not claimed and GrowthCurve.objects.filter(pk=curve_id).release_lost(now):
+            claimed = GrowthCurve.claim(owner, 1, now, id=curve_id)
+        if not claimed:
+            return None
+        curve = GrowthCurve.objects.select_related("submission__problem__dataset").get(pk=curve_id)
+    if curve.attempt > MAXIMUM_ATTEMPTS:
+        _fail(curve, f"given up after {MAXIMUM_ATTEMPTS} workers were lost while measuring it")
+        return None
+    return curve
+
+
+def _fail(curve: GrowthCurve, fault: str) -> None:
+    curve.end(GrowthCurve.State.FAILED, fault=fault, finished_at=timezone.now())
+
+
+def limits_of(submission: Submission) -> judge.Limits:
+    """Return the scaled limits of the program's problem in its language."""
+    problem = submission.problem
+    limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
+    return judge.limits_for(limits, submission.language, judge.Policy.FAIR, settings.JUDGE_TIME_MULTIPLIERS)
+
+
+def _measure(submission: Submission) -> Growth:
+    problem = submission.problem
+    files = program_files(problem, submission.source, submission.language)
+    return measure(
+        MeasuredProgram(files, submission.language),
+        growth_recipe(problem),
+        limits_of(submission),
+        pause=_executions_first,
+    )
+
+
+def _executions_first() -> None:
+    try:
+        perform_waiting()
+    except redis.RedisError:  # a command without a queue server; nobody waits there
+        logger.debug("no queue server: no executions wait")

@@ -1,0 +1,13 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+int main() {
+    int n;
+    if (scanf("%d", &n) != 1) return 1;
+    std::vector<unsigned> a(n);
+    for (unsigned& x : a) if (scanf("%u", &x) != 1) return 1;
+    unsigned long long total = 0;
+    for (unsigned x : a) for (unsigned y : a) total = (total ^ x) * 6364136223846793005ULL + y;
+    printf("%llu\n", total);
+}

@@ -1,0 +1,14 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+int main() {
+    int n;
+    if (scanf("%d", &n) != 1) return 1;
+    std::vector<unsigned> a(n);
+    for (unsigned& x : a) if (scanf("%u", &x) != 1) return 1;
+    unsigned long long total = 0;
+    int steps = 40 * (int)std::sqrt((double)n);
+    for (unsigned x : a) for (int i = 0; i < steps; i++) total = (total ^ x) * 6364136223846793005ULL + i;
+    printf("%llu\n", total);
+}

@@ -1,0 +1,128 @@
+"""Format, sizes and uniqueness of the labelled corpus of drafts."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import tomllib
+from collections import Counter
+from difflib import SequenceMatcher
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from .draft_corpus import FOLDER, Draft, Split, drafts, programs
+
+CLAUSES = ["F1", "F2", "F3", "F4", "F5"]
+LANGUAGES = {"en", "de", "fr", "es", "zh"}
+USACO_ID = re.compile(r"\d+_(bronze|silver|gold|platinum)_[a-z0-9_]+")
+README = (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def everything() -> list[Draft]:
+    return [draft for split in Split for draft in drafts(split)]
+
+
+def clauses(rows: list[Draft]) -> Counter[str]:
+    return Counter(clause for row in rows for clause in row.labels)
+
+
+def test_the_corpus_is_large_enough() -> None:
+    rows = everything()
+    assert len(rows) >= 600
+    assert len({row.problem for row in rows}) >= 20
+    assert sum(bool(row.labels) for row in rows) >= 300
+    assert sum(not row.labels for row in rows) >= 250
+    assert sum(row.language != "en" for row in rows) >= 80
+
+
+def test_the_measure_is_large_enough_for_each_clause() -> None:
+    rows = drafts(Split.MEASURE)
+    counts = clauses(rows)
+    assert all(counts[clause] >= 30 for clause in CLAUSES), counts
+    assert sum(not row.labels for row in rows) >= 100
+    assert sum(row.language != "en" for row in rows) >= 25
+
+
+def test_fields_are_valid() -> None:
+    rule_set = tomllib.loads(Path("tutoring/rules/rule_sets/1.toml").read_text(encoding="utf-8"))
+    forbidden = {clause["code"] for clause in rule_set["clauses"] if clause["kind"] == "forbidden"}
+    assert forbidden == set(CLAUSES)
+    for row in everything():
+        assert row.labels <= forbidden, row.id
+        assert row.language in LANGUAGES, row.id
+        assert row.kind.startswith("allowed-") == (not row.labels), row.id
+        assert row.text == row.text.strip() != "", row.id
+        assert (row.language == "zh") == bool(re.search(r"[\u4e00-\u9fff]", row.text)), row.id
+
+
+def test_labels_are_listed_in_order() -> None:
+    for split in Split:
+        for line in (FOLDER / f"{split}.jsonl").read_text(encoding="utf-8").splitlines():
+            labels = json.loads(line)["labels"]
+            assert labels == sorted(set(labels))
+
+
+def test_ids_are_unique_and_splits_share_no_problem() -> None:
+    rows = everything()
+    assert len({row.id for row in rows}) == len(rows)
+    development, measure = ({row.problem for row in drafts(split)} for split in Split)
+    assert not development & measure
+
+
+def test_every_program_is_answered_and_belongs_to_the_problem() -> None:
+    rows = everything()
+    assert {row.program.key for row in rows} == set(programs())
+    assert all(row.problem == row.program.problem for row in rows)
+
+
+def test_python_programs_can_be_parsed() -> None:
+    for program in programs().values():
+        assert program.language in {"python", "cpp"}
+        if program.language == "python":
+            ast.parse(program.code)
+
+
+def test_problems_have_known_ids(repository: Path) -> None:
+    practice = {path.parent.name for path in repository.glob("benchmark/practice_problems/*/problem.yaml")}
+    for problem in {program.problem for program in programs().values()}:
+        assert problem in practice or USACO_ID.fullmatch(problem), problem
+
+
+def test_usaco_problems_exist(shared_data: Path) -> None:
+    usaco = json.loads((shared_data / "usaco" / "usaco_dict.json").read_text(encoding="utf-8"))
+    used = {program.problem for program in programs().values() if USACO_ID.fullmatch(program.problem)}
+    assert used <= set(usaco)
+
+
+def test_no_two_texts_are_nearly_the_same() -> None:
+    texts = sorted((re.sub(r"\s+", " ", row.text.casefold()) for row in everything()), key=len)
+    letters = {text: Counter(text) for text in texts}
+    assert len(letters) == len(texts)
+    for short, long in combinations(texts, 2):
+        total = 0.9 * (len(short) + len(long))
+        if 2 * len(short) > total and 2 * (letters[short] & letters[long]).total() > total:
+            assert SequenceMatcher(None, short, long, autojunk=False).ratio() <= 0.9, (short, long)
+
+
+def test_readme_describes_every_kind() -> None:
+    described = set(re.findall(r"^\| `([a-z-]+)` \|", README, re.MULTILINE))
+    assert described == {row.kind for row in everything()}
+
+
+@pytest.mark.parametrize("split", Split)
+def test_readme_states_the_counts(split: Split) -> None:
+    rows = drafts(split)
+    counts = clauses(rows)
+    numbers = [
+        len(rows),
+        len({row.problem for row in rows}),
+        len({row.program.key for row in rows}),
+        sum(not row.labels for row in rows),
+        sum(bool(row.labels) for row in rows),
+        *(counts[clause] for clause in CLAUSES),
+        sum(row.language != "en" for row in rows),
+    ]
+    assert f"| {split} | {' | '.join(map(str, numbers))} |" in README

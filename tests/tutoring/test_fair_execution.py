@@ -1,0 +1,68 @@
+"""With two real workers, a tutor's endless programs do not hold up another tutor's execution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cached_fixtures import add_database
+from tests.fake_providers import FakeProviders, Script, pieces_of
+from tests.stack import Stack
+from tests.tutoring.test_live import MAKE_TUTORS, PASSWORD
+from tests.tutoring.visitor import Socket, Visitor
+
+ENDLESS = "while True: pass"
+
+
+@pytest.fixture(scope="module")
+def two_workers(
+    tmp_path_factory: pytest.TempPathFactory, fake_provider_server: FakeProviders
+) -> Iterator[Stack]:
+    """A running Hintbench with two workers, whose model is a fake provider."""
+    running = Stack(
+        add_database(tmp_path_factory.mktemp("two-workers")),
+        WORKERS="2",
+        TUTORING_MODEL="openai:gpt-4o",
+        OPENAI_API_KEY="sk-fake-000000",
+        OPENAI_BASE_URL=fake_provider_server.openai_url,
+    )
+    try:
+        running.wait_until_ready()
+        people = MAKE_TUTORS.format(names=["ann", "bob"], password=PASSWORD, schedule=1, hang=1)
+        running.manage("shell", "-v", "0", "-c", people)
+        yield running
+    finally:
+        running.stop()
+
+
+def program_in_session(
+    tutor: Visitor, problem: str, providers: FakeProviders, program: str
+) -> tuple[str, Socket]:
+    """Return the path and the socket of a new session whose latest program is this one."""
+    providers.script(Script(pieces_of(f"```python\n{program}\n```")))
+    path = tutor.start_session(problem)
+    socket = tutor.socket(path)
+    assert tutor.command(path + "send/", mode="code", text="")[0] == 200
+    socket.listen_until(lambda s: "reply" in s.kinds() and s.status["may"]["execute"])
+    return path, socket
+
+
+def test_an_endless_program_holds_one_worker_and_the_page_says_what_the_next_one_waits_for(
+    two_workers: Stack, fake_providers: FakeProviders
+):
+    ann, bob = Visitor(two_workers, "ann", PASSWORD), Visitor(two_workers, "bob", PASSWORD)
+    first, first_socket = program_in_session(ann, "last-rolls", fake_providers, ENDLESS)
+    second, second_socket = program_in_session(ann, "seed-bank", fake_providers, ENDLESS)
+    other, other_socket = program_in_session(bob, "last-rolls", fake_providers, "print(1)")
+    for tutor, path in ((ann, first), (ann, second), (bob, other)):
+        assert tutor.command(path + "execute/")[0] == 200
+    second_socket.listen_until(lambda s: "waits for the verdict of another session" in s.status["html"])
+    other_socket.listen_until(lambda s: "verdict" in s.kinds())
+    first_socket.listen_until(lambda s: "verdict" in s.kinds())
+    second_socket.listen_until(lambda s: "verdict" in s.kinds())
+
+    assert "waits for the judge" not in second_socket.status["html"]
+    page = ann.get(second)[1]
+    assert "TLE" in page or "time limit" in page.lower()
+    assert two_workers.pids().keys() >= {"worker-1", "worker-2"}
