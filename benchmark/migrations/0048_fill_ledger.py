@@ -65,6 +65,6 @@ def _add(counts, run):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmark", "0040_reference_verdicts")]
+    dependencies = [("benchmark", "0047_judgement_requested_by")]
 
     operations = [migrations.RunPython(fill, migrations.RunPython.noop, elidable=True)]
