@@ -1,6 +1,9 @@
 """The overhead of the judge, compared in one run with a bare process and with bubblewrap alone.
 
     python -m benchmarks.judge [--rounds N]
+    python -m benchmarks.judge --load N [--part PART …] [--repeat N] [--packages DIR …]
+
+With --load the command prints verdict flips beside N busy processes instead (`benchmarks.flips`).
 
 This Python starts the bare process with posix_spawn. Recipes alternate in random order, each with ten runs in a row as
 for the tests of a submission; figures are medians. The exit status is 1 if a target is missed, which is not significant
@@ -25,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import judge
+from benchmarks import flips
 from benchmarks.compile import measure as measure_compilation
 from judge.compilation import compile_program
 from judge.records import MEBIBYTE
@@ -64,7 +68,19 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=200, help="measurements of each recipe")
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--load", type=int, metavar="N", help="print verdict flips beside N busy processes")
+    parser.add_argument(
+        "--part", nargs="+", default=flips.PARTS, choices=flips.PARTS, help="corpora to judge under load"
+    )
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each corpus under load")
+    parser.add_argument(
+        "--packages", nargs="+", type=Path, default=[], metavar="DIR", help="more labelled packages"
+    )
+    options = parser.parse_args()
+    if options.load is not None:
+        with hogs(options.load, sessions=True):
+            return int(flips.measure(options.part, options.repeat, options.packages) > 0)
+    rounds = options.rounds
     print(f"{open_sandbox().isolation}; load {os.getloadavg()[0]:.1f}")
     rows = [*tests("quiet", rounds, targets=(0.6, 2.0, 0.6))]
     with hogs(4):
@@ -235,7 +251,7 @@ def compiled(language: str, source: str = "") -> Iterator[CompiledProgram]:
 
 
 def judged(container: Container, program: CompiledProgram, *, fork: bool) -> Callable[[], object]:
-    run = SandboxRun(program.command, LIMITS, LIMITS.wall, INPUT, preload=program.preload if fork else None)
+    run = SandboxRun(program.command, LIMITS, input=INPUT, preload=program.preload if fork else None)
 
     def recipe() -> None:
         assert container.run(run).stdout == b"7\n"
@@ -288,9 +304,13 @@ def in_turns(recipes: dict[str, Callable[[], object]], rounds: int) -> dict[str,
 
 
 @contextlib.contextmanager
-def hogs(count: int) -> Iterator[None]:
-    """Keep this number of other processes busy."""
-    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+def hogs(count: int, *, sessions: bool = False) -> Iterator[None]:
+    """Keep this number of other processes busy.
+
+    With `sessions` each has a session of its own: the kernel shares the processor among sessions first.
+    """
+    command = [sys.executable, "-c", "while True: pass"]
+    processes = [subprocess.Popen(command, start_new_session=sessions) for _ in range(count)]
     try:
         yield
     finally:

@@ -29,6 +29,7 @@ def manage(repository: Path, folder: Path, *arguments: str, status: int = 0) -> 
     return result.stderr if status else result.stdout
 
 
+@pytest.mark.slow
 def test_the_demonstration_holds_and_closes_a_simulated_study(tmp_path: Path, repository: Path):
     folder = add_database(tmp_path)
     said = manage(repository, folder, "demo_study")
@@ -51,6 +52,7 @@ def test_the_demonstration_holds_and_closes_a_simulated_study(tmp_path: Path, re
     assert [one["first_sessions"] for one in document["yoked"]] == [8, 8]
 
 
+@pytest.mark.slow
 def test_the_run_of_an_arm_is_resumed_by_the_same_command(tmp_path: Path, repository: Path):
     folder = add_database(tmp_path)
     manage(repository, folder, "prepare")
