@@ -62,12 +62,15 @@ def migrated_database() -> Path:
 
 def _copy_or_migrate(var: Path) -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
-    kept = KEPT / f"{_hash_of_sources()}.sqlite3"
+    sources = _hash_of_sources()
+    kept = KEPT / f"{sources}.sqlite3"
     with _locked(KEPT / "lock"):  # other test runs of this clone
         if kept.exists():
             shutil.copy(kept, var / DATABASE)
             return
         migrate(var)
+        if _hash_of_sources() != sources:  # edited meanwhile
+            return
         for old in KEPT.glob("*.sqlite3"):
             old.unlink()
         shutil.copy(var / DATABASE, KEPT / "unfinished")

@@ -165,10 +165,11 @@ class Bubblewrap:
         """
         targets = tuple(target for _, target in mounts.mounted)
         niceness = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-        key = (mounts.readable, targets, mounts.random_devices, niceness)
+        files = (*mounts.readable, *_SYSTEM_FILES)
+        key = (mounts.readable, _inodes(files), targets, mounts.random_devices, niceness)
         with self._changing_templates:
             if key not in self._templates:
-                command = [*self._beginning, *_system_mounts((*mounts.readable, *_SYSTEM_FILES))]
+                command = [*self._beginning, *_system_mounts(files)]
                 for device in _RANDOM_DEVICES if mounts.random_devices else ():
                     command += ["--dev-bind", device, device]
                 for folder in (PROGRAM_FOLDER, *targets):
@@ -270,6 +271,17 @@ def _system_mounts(paths: tuple[Path, ...]) -> tuple[str, ...]:
         elif path.exists():
             mounts += ["--ro-bind", str(path), str(path)]
     return tuple(mounts)
+
+
+def _inodes(paths: tuple[Path, ...]) -> tuple[int, ...]:
+    """Return the inodes of these files (0: missing). A template keeps the files of its start after an upgrade."""
+    inodes = []
+    for path in paths:
+        try:
+            inodes.append(os.stat(path).st_ino)
+        except OSError:
+            inodes.append(0)
+    return tuple(inodes)
 
 
 def _wait_for_end(process: int) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import judge
 from judge import Checker, Limits, Verdict
+from judge.cache import remove_abandoned_folders
 from judge.sandbox import Mounts, SandboxRun, open_sandbox
 from judge.sandbox.system_files import interpreter_files
 from tests.judge.conftest import (
@@ -340,6 +341,7 @@ judge.grade(judge.Submission({program!r}, "python"), problem)
         process.send_signal(signal.SIGKILL)
         process.wait()
     _wait_until(lambda: not _processes_with(mark))
+    remove_abandoned_folders()
 
 
 def _new_mark() -> str:
