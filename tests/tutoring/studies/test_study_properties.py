@@ -134,10 +134,10 @@ class StudyUnderTest:
         CloseStudy(self.admin, self.study.pk).execute()
 
     def rows(self) -> dict[int, Row]:
-        """Return the state and the session of each assignment."""
+        """Return the state, the session and the reason of each assignment."""
         return {
-            pk: row for pk, *row in self.study.assignments.values_list("pk", "state", "session", "reason")
-        }  # type: ignore[misc]
+            row[0]: row[1:] for row in self.study.assignments.values_list("pk", "state", "session", "reason")
+        }
 
     def perform(self, action: str, number: int) -> None:
         """Perform the action and check the states before and after it."""
