@@ -30,7 +30,7 @@ def fill(apps, schema_editor):
     for name in ("Run", "SimilarityRun"):
         runs = apps.get_model("benchmark", name).objects.using(alias).exclude(model_spec="")
         if name == "Run":
-            runs = runs.filter(source=None)  # another site paid for imported runs
+            runs = runs.filter(source__isnull=True)  # another site paid for imported runs
         for run in runs.only("started_at", "model_spec", "study_key", "price", *USAGE).iterator():
             _add(sums[run.started_at.astimezone(UTC).date(), run.model_spec, run.study_key], run)
     for (day, spec, study), counts in sums.items():
