@@ -122,7 +122,9 @@ def _columns(table: type[models.Model], has_keys: bool) -> list[_Column]:
         return None
 
     return [
-        _Column(field.column or field.attname, field.attname, getattr(field, "auto_now_add", False), adapt(field))
+        _Column(
+            field.column or field.attname, field.attname, getattr(field, "auto_now_add", False), adapt(field)
+        )
         for field in table._meta.concrete_fields
         if has_keys or not field.primary_key
     ]
