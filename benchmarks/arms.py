@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import subprocess
 import sys
 import tempfile
@@ -86,17 +85,7 @@ def _reply_at_once() -> None:
 
 def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:
     """Print the table; return 1 if the ratio misses its target."""
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ |= {
-        "HINTBENCH_VAR": str(folder / "var"),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "COMPATIBLE_BASE_URL": address,
-        "COMPATIBLE_API_KEY": "none",
-    }
-    (folder / "var").mkdir()
-    import django
-
-    django.setup()
+    runner.open_site(folder, address)
     from django.core.management import call_command
 
     from benchmark.models import Run

@@ -75,18 +75,7 @@ def main() -> int:
 
 def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:
     """Print the table; return 1 if a target is missed."""
-    # Compiling our modules at each start would take a second, which users do not see.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ |= {
-        "HINTBENCH_VAR": str(folder / "var"),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "COMPATIBLE_BASE_URL": address,
-        "COMPATIBLE_API_KEY": "none",
-    }
-    (folder / "var").mkdir()
-    import django
-
-    django.setup()
+    open_site(folder, address)
     from benchmark.models import Generation
 
     fill()
@@ -125,6 +114,22 @@ def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:
     )
     print(f"targets: {RATE} generations/s, {PROCESSOR_MS} CPU ms, {RESUME_SECONDS} s, {DRY_RUN_SECONDS} s")
     return int(processor > PROCESSOR_MS or resumed > RESUME_SECONDS or dry > DRY_RUN_SECONDS)
+
+
+def open_site(folder: Path, address: str) -> None:
+    """Set up Django, here and for commands, with a new variable folder and this address as the compatible provider."""
+    # Compiling our modules at each start would take a second, which users do not see.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ |= {
+        "HINTBENCH_VAR": str(folder / "var"),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "COMPATIBLE_BASE_URL": address,
+        "COMPATIBLE_API_KEY": "none",
+    }
+    (folder / "var").mkdir()
+    import django
+
+    django.setup()
 
 
 def slope(run: Callable[[int], tuple[float, float]], attempts: int) -> Cost:

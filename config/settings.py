@@ -28,6 +28,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
 BLOBS = VAR / "blobs"
 JUDGE_CACHE = VAR / "judge"
+JUDGE_TEMPORARY = VAR / "temporary"
+JUDGE_COMPILE_TIME = env_integer("JUDGE_COMPILE_TIME", 10, 1, 600)
 JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", judge.LANGUAGES)
 
 DEBUG = env_flag("DEBUG")
@@ -135,6 +137,7 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
 }
 CALIBRATION_MODULES = [
     # Modules above benchmark that register calibrations when they are imported.
+    "benchmark.growth.calibration",
     "tutoring.studies.calibration",
 ]
 

@@ -1,4 +1,4 @@
-"""The judge as a Django application, which provides its management command and sets its cache folder."""
+"""The judge as a Django application, which provides its management command and sets its folders."""
 
 import os
 
@@ -10,5 +10,6 @@ class JudgeConfig(AppConfig):
     name = "judge"
 
     def ready(self) -> None:
-        """Set the cache folder of the judge, which does not read Django's settings."""
+        """Set the folders of the judge, which does not read Django's settings."""
         os.environ["JUDGE_CACHE"] = str(settings.JUDGE_CACHE)
+        os.environ["JUDGE_TEMPORARY"] = str(settings.JUDGE_TEMPORARY)

@@ -252,7 +252,11 @@ JAVA = register(
         ),
         time_multiplier=2.0,
         speed_rank=40,
-        out_of_memory=_last_line(r"Terminating due to java\.lang\.OutOfMemoryError.*"),
+        # The virtual machine does not end by itself where direct memory runs out, but the stack trace shows it.
+        out_of_memory=_last_line(r"Terminating due to java\.lang\.OutOfMemoryError.*")
+        + r"|(?:^|\n)(?:Exception in thread \"[^\"\n]*\"|Caused by:) java\.lang\.OutOfMemoryError: "
+        r"(?:Direct buffer memory|Cannot reserve \d+ bytes of direct buffer memory)[^\n]*"
+        r"(?:\n\t[^\n]*|\nCaused by: [^\n]*)*\Z",
         allowance=(64 + _JVM_STACK + _JVM_UNWINDING) * MEBIBYTE,
     )
 )

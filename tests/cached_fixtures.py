@@ -1,21 +1,51 @@
-"""Folders that are slow to create and only read: the first process that needs one creates it for the whole test run."""
+"""Folders that are slow to create and only read: the first process that needs one creates it for the whole test run.
+
+The migrated database is kept between test runs.
+"""
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+DATABASE = "hintbench.sqlite3"
+
+KEPT = REPOSITORY / ".pytest_cache" / "migrated"
+"""The migrated database of former test runs: one file, named by the hash of its sources."""
+
+SOURCES = (
+    "*/migrations/*.py",
+    "*/apps.py",
+    "accounts/*.py",
+    "benchmark/models/**/*.py",
+    "tutoring/models/**/*.py",
+    "tutoring/protocols/**/*",
+    "tutoring/rules/**/*",
+    "requirements.lock",
+)
+"""The files that decide on the content of a migrated database: migrations, and what `post_migrate` signals call."""
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
     """Return the read-only folder of this name; the first call of all processes creates it with `fill`."""
     folder = Path(os.environ["HINTBENCH_TESTS"])
     path = folder / name
-    with (folder / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _locked(folder / f"{name}.lock"):
         if not path.exists():
             with tempfile.TemporaryDirectory(dir=folder) as unfinished:
                 new = Path(unfinished) / name
@@ -27,7 +57,32 @@ def cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
 
 def migrated_database() -> Path:
     """Return a SQLite file with every table."""
-    return cached_folder("migrated", migrate) / "hintbench.sqlite3"
+    return cached_folder("migrated", _copy_or_migrate) / DATABASE
+
+
+def _copy_or_migrate(var: Path) -> None:
+    KEPT.mkdir(parents=True, exist_ok=True)
+    sources = _hash_of_sources()
+    kept = KEPT / f"{sources}.sqlite3"
+    with _locked(KEPT / "lock"):  # other test runs of this clone
+        if kept.exists():
+            shutil.copy(kept, var / DATABASE)
+            return
+        migrate(var)
+        if _hash_of_sources() != sources:  # edited meanwhile
+            return
+        for old in KEPT.glob("*.sqlite3"):
+            old.unlink()
+        shutil.copy(var / DATABASE, KEPT / "unfinished")
+        (KEPT / "unfinished").rename(kept)
+
+
+def _hash_of_sources() -> str:
+    digest = hashlib.sha256(sys.version.encode())
+    for path in sorted({path for pattern in SOURCES for path in REPOSITORY.glob(pattern) if path.is_file()}):
+        if path.suffix != ".pyc":
+            digest.update(str(path.relative_to(REPOSITORY)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def add_database(var: Path) -> Path:
@@ -43,7 +98,7 @@ def migrate(var: Path, database: str = "") -> None:
         environment["DATABASE_URL"] = database
     subprocess.run(
         [sys.executable, "manage.py", "migrate", "--verbosity=0"],
-        cwd=Path(__file__).resolve().parent.parent,
+        cwd=REPOSITORY,
         env=os.environ | environment,
         check=True,
     )

@@ -30,6 +30,8 @@ _LOGIT, _SPREAD = -2.5, 1.0
 """Mean and standard deviation over problems of the logit of a right program."""
 _PASSES_SAMPLES = 0.3
 """The chance that a wrong program passes the samples."""
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
+"""Gauss–Hermite quadrature over problems."""
 
 
 def perfect(right: Chances) -> Chances:
@@ -72,8 +74,7 @@ class Arm:
 
 def expected(of: Callable[[Chances], Chances]) -> float:
     """Return the mean over problems by Gauss–Hermite quadrature."""
-    places, weights = np.polynomial.hermite_e.hermegauss(80)
-    return float(weights @ of(_chances(_LOGIT + _SPREAD * places)) / weights.sum())
+    return float(_WEIGHTS @ of(_chances(_LOGIT + _SPREAD * _NODES)) / _WEIGHTS.sum())
 
 
 def _chances(logits: Chances) -> Chances:

@@ -9,8 +9,10 @@ Replies are untrusted: no function raises on any text, and the time is linear in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from benchmark.extraction.blocks import CodeBlock, fenced_blocks
 from benchmark.extraction.completeness import PROGRAMS, Assessment, Completeness, assess
@@ -151,7 +153,7 @@ def counts_as_generation(reply: str, language: str, ended: Ended) -> bool:
     )
 
 
-def choose(candidates: list[CandidateProgram]) -> CandidateProgram | None:
+def choose(candidates: Sequence[CandidateProgram]) -> CandidateProgram | None:
     """Return the candidate that is the program of the reply, or None."""
     return max(
         (candidate for candidate in candidates if candidate.eligible),
@@ -160,7 +162,8 @@ def choose(candidates: list[CandidateProgram]) -> CandidateProgram | None:
     )
 
 
-def find_candidates(reply: str, language: str) -> list[CandidateProgram] | None:
+@lru_cache(maxsize=4)  # its program and whether it counts as a generation are decided one after the other
+def find_candidates(reply: str, language: str) -> tuple[CandidateProgram, ...] | None:
     """Return the candidates of the reply in order, or None if the whole reply is reasoning.
 
     Running text is searched only if no block contains a complete program.
@@ -172,13 +175,13 @@ def find_candidates(reply: str, language: str) -> list[CandidateProgram] | None:
     fenced = fenced_blocks(text, family)
     blocks = sorted([*fenced, *unfenced_blocks(text, fenced, family)], key=lambda block: block.opening)
     if family == "python" and fenced and _begins_docstring(text, fenced[0]) and (whole := _whole_reply(text)):
-        return whole
+        return tuple(whole)
     candidates = _assess_all(text, blocks, family)
     # Every program calls a function, so text without a parenthesis contains none.
     if "(" in text and not any(one.eligible and one.level >= Completeness.FUNCTIONAL for one in candidates):
         running = list(running_blocks(text, blocks))
         candidates += [one for one in _assess_all(text, running, family, unfenced=True) if one.eligible]
-    return candidates
+    return tuple(candidates)
 
 
 def without_blocks(reply: str, language: str) -> str:

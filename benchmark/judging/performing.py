@@ -134,7 +134,10 @@ def _grade(
         judge.Submission(program_files(problem, judgement.submission.source, language), language),
         judge.Problem(tests, limits, checker_for(problem, policy)),
         judge.GradingOptions(
-            policy=policy, time_multipliers=multipliers, stop_at_first_failure=stop_at_first_failure
+            policy=policy,
+            time_multipliers=multipliers,
+            stop_at_first_failure=stop_at_first_failure,
+            compile_time=settings.JUDGE_COMPILE_TIME,
         ),
         on_test=on_test,
     )

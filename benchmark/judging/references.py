@@ -212,7 +212,9 @@ def _judge(work: ReferenceWork, program: ReferenceProgram) -> judge.Judgement:
     return judge.grade(
         judge.Submission(source, program.language),
         judge.Problem(work.tests, work.limits, work.checker, file_names(program.source)),
-        judge.GradingOptions(time_multipliers=settings.JUDGE_TIME_MULTIPLIERS),
+        judge.GradingOptions(
+            time_multipliers=settings.JUDGE_TIME_MULTIPLIERS, compile_time=settings.JUDGE_COMPILE_TIME
+        ),
     )
 
 

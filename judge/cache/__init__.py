@@ -1,7 +1,7 @@
-"""The judge's cache folder: the launcher, compiled programs and precompiled headers.
+"""The judge's folders: the cache of the launcher, compiled programs and headers, and temporary folders.
 
-Every entry can be made again. A damaged, missing or untrusted entry counts as absent, and a folder that cannot be
-written is no fault. Entries appear by an atomic rename, so several judges can share the folder.
+Every entry of the cache can be made again. A damaged, missing or untrusted entry counts as absent, and a folder that
+cannot be written is no fault. Entries appear by an atomic rename, so several judges can share the folder.
 """
 
 from judge.cache.compiled_programs import load_program, store_program
@@ -14,6 +14,7 @@ from judge.cache.folder import (
     programs_folder,
     remove,
 )
+from judge.cache.temporary_folders import remove_abandoned_folders, temporary_folder
 
 __all__ = [
     "default_cache",
@@ -24,5 +25,7 @@ __all__ = [
     "private_folder",
     "programs_folder",
     "remove",
+    "remove_abandoned_folders",
     "store_program",
+    "temporary_folder",
 ]

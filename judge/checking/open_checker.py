@@ -1,10 +1,9 @@
 """Checks of outputs without a program's run, for example to test a checker."""
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
+from judge.cache import temporary_folder
 from judge.checking.checkers import Checker, CheckResult, check
 from judge.checking.validators import ValidatorCall, open_validator
 from judge.records import Limits, Test
@@ -24,8 +23,8 @@ def open_checker(checker: Checker, limits: Limits) -> Iterator[Callable[[Test, b
     if checker.program.interactive:
         raise ValueError("an interactive checker talks with the program and reads no finished output")
     with (
-        tempfile.TemporaryDirectory(prefix="checker-") as folder,
-        open_validator(open_sandbox(), checker, limits, Path(folder)) as validator,
+        temporary_folder("checker") as folder,
+        open_validator(open_sandbox(), checker, limits, folder) as validator,
     ):
 
         def check_output(test: Test, output: bytes) -> CheckResult:

@@ -37,7 +37,7 @@ _INPUT, _ANSWER, _OUTPUT = ".input", ".answer", ".output"
 
 _STOPPED = {
     Termination.CPU: "used more than {time:g} s of CPU",
-    Termination.WALL: "did not end within {wall:g} s",
+    Termination.IDLE: "slept for more than {idle:g} s",
     Termination.MEMORY: "used more than {memory} MiB of memory",
     Termination.OUTPUT: "printed more than {output} MiB",
 }
@@ -89,12 +89,7 @@ class OpenValidator:
         run = self.run_for(call)
         files = {**run.files, _OUTPUT: output}
         run = replace(run, files=files) if self._special else replace(run, input=output)
-        outcome = run_with_retries(self.container, run)
-        if (
-            outcome.termination is Termination.WALL
-        ):  # a validator never waits: the machine may have been paused
-            outcome = run_with_retries(self.container, run)
-        return self.result(outcome)
+        return self.result(run_with_retries(self.container, run))
 
     def run_for(self, call: ValidatorCall) -> SandboxRun:
         """Return the run for this call, without standard input."""
@@ -107,7 +102,6 @@ class OpenValidator:
         return SandboxRun(
             command=(*self._command, *(f"{SCRATCH_FOLDER}/{word}" for word in words), *self._flags),
             limits=self._limits,
-            wall=self._limits.wall,
             files={_INPUT: call.input, _ANSWER: call.answer, **call.feedback},
             collect=collect,
         )
@@ -118,7 +112,7 @@ class OpenValidator:
         if outcome.termination is not Termination.EXIT:
             numbers = {
                 "time": limits.time,
-                "wall": limits.wall,
+                "idle": limits.idle,
                 "memory": limits.memory // MEBIBYTE,
                 "output": limits.output // MEBIBYTE,
             }

@@ -26,6 +26,11 @@ Files = Iterable[tuple[str, bytes]]
 """Names, with `/` between folders, and contents."""
 
 COMPILE_LIMITS = Limits(time=60, memory=2048 * MEBIBYTE, output=256 * MEBIBYTE)
+"""The limits of compilers of trusted programs, such as validators; those of submissions have less time."""
+
+COMPILE_IDLE = 2.0
+"""Seconds; a compiler that waits longer reads something that it should not, such as its own messages."""
+
 ENVIRONMENT_VERSION = "2"
 """A part of every cache key. Increment it if a change to this package may change a compiler's result."""
 
@@ -36,7 +41,6 @@ DRIVERS = ".drivers"
 _INCLUDES = (Path("/usr/include"), Path("/usr/local/include"))
 _SMALLEST_HEAP = 8  # MiB; a virtual machine refuses to start with less than two
 _HEADERS = "/headers"  # the mount point of precompiled headers
-_WALL = 30.0  # seconds beyond the CPU limit; a compiler that waits reads something that it should not
 _RESULT = f"{SCRATCH_FOLDER}/program"
 
 # The compiler's messages go to standard error and its result to standard output, so no folder of the host needs to
@@ -58,6 +62,7 @@ def run_compiler(
     *,
     options: tuple[str, ...] = (),
     headers: Path | None = None,
+    limits: Limits = COMPILE_LIMITS,
 ) -> RunOutcome:
     """Run the language's compile command on the sources, with `options` before all others.
 
@@ -73,13 +78,14 @@ def run_compiler(
     mounts = Mounts(
         folder=sources.folder,
         readable=_files_to_compile(language),
-        file_size=COMPILE_LIMITS.output,
-        scratch=2 * COMPILE_LIMITS.output,
+        file_size=limits.output,
+        scratch=2 * limits.output,
         mounted=((headers, _HEADERS),) if headers else (),
-        environment=environment(language, COMPILE_LIMITS.memory),
+        environment=environment(language, limits.memory),
+        random_devices=False,  # an included device is an endless source
     )
     with sandbox.open(mounts) as container:
-        return run_with_retries(container, SandboxRun(command, COMPILE_LIMITS, COMPILE_LIMITS.time + _WALL))
+        return run_with_retries(container, SandboxRun(command, limits, idle=COMPILE_IDLE))
 
 
 def compile_key(language: Language, kind: str, files: Files) -> str:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judge.cache import load_program, store_program
-from judge.compilation import compiler
 from judge.compilation.compiler import (
+    COMPILE_IDLE,
+    COMPILE_LIMITS,
     DRIVERS,
     Files,
     StoredSources,
@@ -29,8 +30,8 @@ _PROGRAM_NAME = "program"
 _SCRATCH = 64 * MEBIBYTE  # the most that a program can write to files
 
 _PROBLEMS = {
-    Termination.CPU: "The compiler was stopped: it used more than {time:.0f} s.",
-    Termination.WALL: "The compiler was stopped: it took too long.",
+    Termination.CPU: "The compiler was stopped: it used more than {time:g} s of CPU.",
+    Termination.IDLE: "The compiler was stopped: it waited for more than {idle:g} s.",
     Termination.MEMORY: "The compiler was stopped: it used more than {memory} MiB of memory.",
     Termination.OUTPUT: "The compiled program is larger than {output} MiB.",
 }
@@ -68,12 +69,14 @@ def compile_program(
     source: str | Mapping[str, str],
     limits: Limits,
     folder: Path,
+    *,
+    compile_time: float = COMPILE_LIMITS.time,
 ) -> Compilation:
     """Compile a program (for an interpreted language, check it) into the empty `folder`, or take it from the cache.
 
     `source` is its text, or the texts of its files by name (see `judge.compilation.sources`). `limits` are those of
-    its runs, which virtual machines get as options. Raises SandboxFaultError, OSError, and ToolMissingError where
-    there is no compiler.
+    its runs, which virtual machines get as options. `compile_time` limits the compiler's CPU seconds. Raises
+    SandboxFaultError, OSError, and ToolMissingError where there is no compiler.
     """
     try:
         sources = read_sources(source, language)
@@ -86,8 +89,9 @@ def compile_program(
     if found is None or not language.makes_program:
         store_files(stored, files)
     if found is None:
-        outcome = _compiled(sandbox, language, files, StoredSources(stored, sources.programs))
-        if failed := _failure(outcome):
+        applied = replace(COMPILE_LIMITS, time=compile_time)
+        outcome = _compiled(sandbox, language, files, StoredSources(stored, sources.programs), applied)
+        if failed := _failure(outcome, applied):
             return failed
         found = outcome.stdout, outcome.stderr
         store_program(key, *found)
@@ -120,26 +124,30 @@ def _driver(language: Language) -> Files:
         yield f"{DRIVERS}/{language.driver.name}", language.driver.read_bytes()
 
 
-def _compiled(sandbox: Sandbox, language: Language, files: Files, sources: StoredSources) -> RunOutcome:
+def _compiled(
+    sandbox: Sandbox, language: Language, files: Files, sources: StoredSources, limits: Limits
+) -> RunOutcome:
     if headers := precompiled_headers(sandbox, language, files):
         try:
-            outcome = run_compiler(sandbox, language, sources, headers=headers)
+            outcome = run_compiler(sandbox, language, sources, headers=headers, limits=limits)
         except SandboxFaultError:
             pass  # another judge may have removed the headers from the cache
         else:
-            stopped = outcome.termination in (Termination.CPU, Termination.WALL, Termination.OUTPUT)
+            stopped = outcome.termination in (Termination.CPU, Termination.IDLE, Termination.OUTPUT)
             if outcome.exit_status == 0 or stopped:
                 return outcome
     # After a failure too: neither the messages nor the result may depend on the precompiled header.
-    return run_compiler(sandbox, language, sources)
+    return run_compiler(sandbox, language, sources, limits=limits)
 
 
-def _failure(outcome: RunOutcome) -> Compilation | None:
+def _failure(outcome: RunOutcome, limits: Limits) -> Compilation | None:
     messages = printable(outcome.stderr, _SHOWN)
     if problem := _PROBLEMS.get(outcome.termination):
-        limits = compiler.COMPILE_LIMITS
         reason = problem.format(
-            time=limits.time, memory=limits.memory // MEBIBYTE, output=limits.output // MEBIBYTE
+            time=limits.time,
+            idle=COMPILE_IDLE,
+            memory=limits.memory // MEBIBYTE,
+            output=limits.output // MEBIBYTE,
         )
         return Compilation(None, f"{reason}\n{messages}"[:_SHOWN])
     return Compilation(None, messages) if outcome.exit_status != 0 else None

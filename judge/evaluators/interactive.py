@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from io import FileIO
 
-from judge.checking import OpenValidator, ValidatorCall, ValidatorFaultError, ValidatorResult
+from judge.checking import OpenValidator, ValidatorCall, ValidatorResult
 from judge.evaluators.evaluator import TestEvaluator
 from judge.execution import LimitedProgram, ProgramRun
-from judge.sandbox import Container, RunOutcome, SandboxRun, Termination
+from judge.sandbox import Container, InteractionSide, RunOutcome, SandboxRun
 
 
 class InteractiveEvaluator(TestEvaluator):
@@ -38,10 +38,6 @@ class InteractiveEvaluator(TestEvaluator):
         outcome = ran.outcome
         pipe_broken = _ended_by_broken_pipe(outcome)
         validator_first = pipe_broken or validation.ended < outcome.ended
-        if outcome.termination is Termination.WALL and 2 * validation.time > outcome.wall:
-            raise ValidatorFaultError(
-                f"the problem's output validator computed for {validation.time:.2f} s while the program waited"
-            )
         if not validator_first:
             if ran.fault:
                 return None
@@ -79,14 +75,29 @@ class _Interactions:
         """Run both, each with the output of the other as its input. Raises SandboxFaultError."""
         assert self._call is not None
         validator_run = self._validator.run_for(self._call)
-        validator_run = replace(validator_run, wall=run.wall + validator_run.wall)
+        wall = run.limits.wall + validator_run.limits.wall  # each side may wait for the other one
         with ThreadPoolExecutor(1) as thread, contextlib.ExitStack() as stack:
             (from_program, to_validator), (from_validator, to_program) = _pipe(stack), _pipe(stack)
+            memory = _shared_memory(stack)
             validation = thread.submit(
                 self._validator.container.run,
-                replace(validator_run, input=from_program, output=to_program),
+                replace(
+                    validator_run,
+                    wall=wall,
+                    input=from_program,
+                    output=to_program,
+                    interaction=InteractionSide(is_validator=True, memory=memory),
+                ),
             )
-            outcome = self._container.run(replace(run, input=from_validator, output=to_validator))
+            outcome = self._container.run(
+                replace(
+                    run,
+                    wall=wall,
+                    input=from_validator,
+                    output=to_validator,
+                    interaction=InteractionSide(is_validator=False, memory=memory),
+                )
+            )
             self._outcomes.append((outcome, validation.result()))
         return outcome
 
@@ -95,3 +106,11 @@ def _pipe(stack: contextlib.ExitStack) -> tuple[FileIO, FileIO]:
     """Return the ends of a new pipe, which the stack closes if they are still open."""
     reading, writing = os.pipe()
     return stack.enter_context(FileIO(reading, "rb")), stack.enter_context(FileIO(writing, "wb"))
+
+
+def _shared_memory(stack: contextlib.ExitStack) -> int:
+    """Return a descriptor of the zeroed memory in which the launchers of both sides note their states."""
+    descriptor = os.memfd_create("interaction", os.MFD_CLOEXEC)
+    stack.callback(os.close, descriptor)
+    os.truncate(descriptor, os.sysconf("SC_PAGESIZE"))
+    return descriptor

@@ -1,10 +1,9 @@
 """The choice of an evaluator for a checker."""
 
 import contextlib
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
+from judge.cache import temporary_folder
 from judge.checking import Checker, open_validator
 from judge.evaluators.evaluator import AnswerComparison, TestEvaluator
 from judge.evaluators.interactive import InteractiveEvaluator
@@ -24,7 +23,7 @@ def open_evaluator(sandbox: Sandbox, checker: Checker, program: LimitedProgram) 
         if checker.program is None:
             yield TestEvaluator(container, program, AnswerComparison(checker))
             return
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="checker-")))
+        folder = stack.enter_context(temporary_folder("checker"))
         validator = stack.enter_context(open_validator(sandbox, checker, program.limits, folder))
         if checker.program.interactive:
             yield InteractiveEvaluator(container, program, validator)

@@ -1,11 +1,11 @@
 """Runs of programs without a verdict, such as generators and reference programs."""
 
 import contextlib
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from judge.cache import temporary_folder
 from judge.compilation import compile_program
 from judge.execution.program_runs import LimitedProgram
 from judge.records import Limits, Policy, Verdict, printable
@@ -75,8 +75,8 @@ def open_program(
     entry = get_language(language)
     applied = limits_for(limits, language, Policy.COMPAT)
     sandbox = open_sandbox()
-    with tempfile.TemporaryDirectory(prefix="run-") as folder:
-        compilation = compile_program(sandbox, entry, source, applied, Path(folder))
+    with temporary_folder("run") as folder:
+        compilation = compile_program(sandbox, entry, source, applied, folder)
         program = compilation.program
         if program is None:
             raise CompilationError(compilation.output)

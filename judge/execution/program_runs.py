@@ -48,7 +48,6 @@ class LimitedProgram:
         return SandboxRun(
             command=(*self.program.command, *arguments),
             limits=self.limits,
-            wall=self.limits.wall,
             input=given,
             files={self.files.input: given} if self.files else {},
             collect=(self.files.output,) if self.files else (),
@@ -89,9 +88,9 @@ def _exceeded_limit(outcome: RunOutcome, limits: Limits) -> tuple[Verdict, str] 
         return Verdict.TLE, f"used {outcome.time:.2f} s of CPU, the limit is {limits.time:g} s"
     if outcome.memory > limits.memory:
         return Verdict.MLE, f"used {outcome.memory} bytes of memory, the limit is {limits.memory}"
-    if outcome.termination is Termination.WALL:
+    if outcome.termination is Termination.IDLE:
         return Verdict.TLE, (
-            f"stopped by the wall clock after {outcome.wall:.2f} s, of which {outcome.time:.2f} s were CPU"
+            f"slept for {outcome.idle:.2f} s and used {outcome.time:.2f} s of CPU, the limit is {limits.time:g} s"
         )
     return None
 

@@ -8,6 +8,7 @@ NEAR = 1.1
 """A run is near a limit if it needs at most this multiple of the limit."""
 
 _REPETITIONS = 2
+_OTHER_LIMITS = (Termination.MEMORY, Termination.OUTPUT)
 
 
 class TimedRunner:
@@ -25,9 +26,6 @@ class TimedRunner:
     def run(self, run: SandboxRun) -> RunOutcome:
         """Return the run's outcome, whose time may be slightly above the limit. Raises SandboxFaultError."""
         outcome = run_with_retries(self._container, run)
-        if outcome.termination is Termination.WALL:
-            # The program waits, or the machine was paused or overloaded, which must not cause a wrong verdict.
-            return run_with_retries(self._container, run)
         if _is_over_time(outcome, run) and not self._is_slow:
             outcome = self._with_more_time(run, outcome)
             self._is_slow = _is_over_time(outcome, run)
@@ -40,6 +38,8 @@ class TimedRunner:
         longer = replace(run, limits=replace(run.limits, time=NEAR * run.limits.time))
         for _ in range(_REPETITIONS):
             repeated = run_with_retries(self._container, longer)
+            if repeated.termination in _OTHER_LIMITS and not _is_over_time(repeated, run):
+                return repeated
             if repeated.termination is not Termination.EXIT or _is_over_time(repeated, longer):
                 return outcome
             outcome = repeated

@@ -1,11 +1,11 @@
 """Grading of a submission: it is compiled, then evaluated on each test, in the sandbox."""
 
 import contextlib
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from judge.cache import temporary_folder
 from judge.checking import ValidatorFaultError
 from judge.compilation import compile_program
 from judge.evaluators import TestEvaluator, judge_error, open_evaluator
@@ -15,7 +15,7 @@ from judge.records import Judgement, TestResult, Verdict
 from judge.sandbox import Sandbox, SandboxFaultError, open_sandbox
 from judge.toolchains import ToolMissingError, compiler_version, get_language, limits_for
 
-JUDGE_VERSION = "2"
+JUDGE_VERSION = "3"
 """Incremented by every change to the judge that may change a verdict."""
 
 _FORK_SERVER_TESTS = 3
@@ -74,9 +74,9 @@ class _Grading:
             return self._judgement
         sandbox = open_sandbox()
         self._judgement = replace(self._judgement, isolation=sandbox.isolation)
-        with tempfile.TemporaryDirectory(prefix="judge-") as folder, contextlib.ExitStack() as stack:
+        with temporary_folder("program") as folder, contextlib.ExitStack() as stack:
             try:
-                program = self._compiled(sandbox, Path(folder))
+                program = self._compiled(sandbox, folder)
                 if program is None:
                     return replace(self._judgement, verdict=Verdict.CE)
                 opening = open_evaluator(sandbox, self._problem.checker, program)
@@ -94,7 +94,14 @@ class _Grading:
         submission, limits = self._submission, self._judgement.limits
         self._judgement = replace(self._judgement, compiler=compiler_version(submission.language))
         language = get_language(submission.language)
-        compilation = compile_program(sandbox, language, submission.source, limits, folder)
+        compilation = compile_program(
+            sandbox,
+            language,
+            submission.source,
+            limits,
+            folder,
+            compile_time=self._options.compile_time,
+        )
         self._judgement = replace(self._judgement, compiler_output=compilation.output)
         program = compilation.program
         if program is None:

@@ -7,6 +7,9 @@ from judge.checking import Checker
 from judge.execution import FileNames
 from judge.records import Limits, Policy, Test
 
+COMPILE_TIME = 10.0
+"""CPU seconds for the compiler of a submission, unless the problem or the operator sets another limit."""
+
 
 @dataclass(frozen=True)
 class Submission:
@@ -42,7 +45,7 @@ class GradingOptions:
 
     The policy applies the problem's limits to the language; `time_multipliers` override the factors of the languages
     they name. After `maximum_timeouts` tests with TLE no other test is run. Without `fork_server` an interpreter
-    starts for each test.
+    starts for each test. `compile_time` limits the compiler's CPU seconds.
     """
 
     policy: Policy = Policy.FAIR
@@ -50,3 +53,4 @@ class GradingOptions:
     stop_at_first_failure: bool = True
     maximum_timeouts: int | None = None
     fork_server: bool = True
+    compile_time: float = COMPILE_TIME

@@ -66,6 +66,7 @@ class Package:
     safety_margin: float
     memory: int
     output: int
+    compile_time: float
     checker: Checker
     tests: tuple[Test, ...]
     submissions: tuple[LabelledSubmission, ...]
@@ -131,6 +132,7 @@ def _read(path: Path) -> Package:
         else _limit(path, multipliers, "time_limit_to_tle", 1.5),
         memory=_bytes(path, limits, "memory", _DEFAULT_MEMORY),
         output=_bytes(path, limits, "output", _DEFAULT_OUTPUT),
+        compile_time=_limit(path, limits, "compilation_time", 60, _MAXIMUM_SECONDS),
         checker=checker,
         tests=_tests(path),
         submissions=read_submissions(path),

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 MEBIBYTE = 2**20
+IDLE_GRACE = 1.0
+"""Idle seconds beyond the time limit: short waits, for example for a file of the system, are no fault of a program."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +21,14 @@ class Limits:
     output: int = 64 * MEBIBYTE
 
     @property
+    def idle(self) -> float:
+        """Idle seconds after which a run is stopped (docs/judge.md explains idle time)."""
+        return self.time + IDLE_GRACE
+
+    @property
     def wall(self) -> float:
-        """Real seconds after which a run is stopped; more than the CPU limit, because the machine may be busy."""
-        return 3 * self.time + 2
+        """Real seconds after which a run without a decision is given up, because the machine is overloaded."""
+        return 30 * self.time + 60
 
     def __post_init__(self) -> None:
         for name, value in (("time", self.time), ("memory", self.memory), ("output", self.output)):

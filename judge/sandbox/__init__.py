@@ -5,6 +5,7 @@ from judge.sandbox.interface import (
     PROGRAM_FOLDER,
     SCRATCH_FOLDER,
     Container,
+    InteractionSide,
     Mounts,
     RunOutcome,
     Sandbox,
@@ -13,6 +14,7 @@ from judge.sandbox.interface import (
     SandboxStatus,
     SandboxUnavailableError,
     Termination,
+    UndecidedRunError,
 )
 from judge.sandbox.retries import run_with_retries
 from judge.sandbox.system_files import (
@@ -26,6 +28,7 @@ __all__ = [
     "PROGRAM_FOLDER",
     "SCRATCH_FOLDER",
     "Container",
+    "InteractionSide",
     "Mounts",
     "RunOutcome",
     "Sandbox",
@@ -34,6 +37,7 @@ __all__ = [
     "SandboxStatus",
     "SandboxUnavailableError",
     "Termination",
+    "UndecidedRunError",
     "compiler_files",
     "interpreter_files",
     "open_sandbox",

@@ -38,11 +38,7 @@ _ENVIRONMENT = {
     "PYTHONHASHSEED": "0",  # makes the order of sets reproducible
     "OPENBLAS_NUM_THREADS": "1",
 }
-_DEVICES = (
-    "/dev/null",
-    "/dev/random",
-    "/dev/urandom",
-)  # without zero and full, which are endless input for a compiler
+_RANDOM_DEVICES = ("/dev/random", "/dev/urandom")
 _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
 LAUNCHER = "/launcher"
 """The launcher's path in a container."""
@@ -85,8 +81,7 @@ class Bubblewrap:
             self._beginning += ["--cap-add", f"CAP_{capability}"]
         self._beginning += ["--hostname", "sandbox", "--new-session", "--as-pid-1"]
         self._beginning += ["--proc", "/proc", "--dir", "/dev"]
-        for device in _DEVICES:
-            self._beginning += ["--dev-bind", device, device]
+        self._beginning += ["--dev-bind", "/dev/null", "/dev/null"]
         for name, descriptor in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
             self._beginning += ["--symlink", f"/proc/self/fd{descriptor}", f"/dev/{name}"]
         self._beginning += ["--symlink", SCRATCH_FOLDER, "/tmp", "--symlink", SCRATCH_FOLDER, "/dev/shm"]  # noqa: S108
@@ -170,10 +165,13 @@ class Bubblewrap:
         """
         targets = tuple(target for _, target in mounts.mounted)
         niceness = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-        key = (mounts.readable, targets, niceness)
+        files = (*mounts.readable, *_SYSTEM_FILES)
+        key = (mounts.readable, _inodes(files), targets, mounts.random_devices, niceness)
         with self._changing_templates:
             if key not in self._templates:
-                command = [*self._beginning, *_system_mounts((*mounts.readable, *_SYSTEM_FILES))]
+                command = [*self._beginning, *_system_mounts(files)]
+                for device in _RANDOM_DEVICES if mounts.random_devices else ():
+                    command += ["--dev-bind", device, device]
                 for folder in (PROGRAM_FOLDER, *targets):
                     command += ["--dir", folder]
                 command += ["--ro-bind", "/", _HOST_FOLDER]
@@ -273,6 +271,17 @@ def _system_mounts(paths: tuple[Path, ...]) -> tuple[str, ...]:
         elif path.exists():
             mounts += ["--ro-bind", str(path), str(path)]
     return tuple(mounts)
+
+
+def _inodes(paths: tuple[Path, ...]) -> tuple[int, ...]:
+    """Return the inodes of these files (0: missing). A template keeps the files of its start after an upgrade."""
+    inodes = []
+    for path in paths:
+        try:
+            inodes.append(os.stat(path).st_ino)
+        except OSError:
+            inodes.append(0)
+    return tuple(inodes)
 
 
 def _wait_for_end(process: int) -> None:

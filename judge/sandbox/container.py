@@ -19,12 +19,13 @@ from judge.sandbox.interface import (
     SandboxFaultError,
     SandboxRun,
     Termination,
+    UndecidedRunError,
 )
 from judge.sandbox.memory_file import sealed_file
 
 PROCESSES = 64
 FORK_SERVER = "/fork_server.py"
-_GRACE = 10.0  # seconds after the limit of real time until a launcher without an answer counts as failed
+_GRACE = 30.0  # seconds after the limit of real time until a launcher without an answer counts as failed
 _FIRST_WAIT = 0.003  # seconds for which a program may be blocked by a full pipe
 _FORK_SERVER_TIME = 60.0  # CPU seconds; the launcher stops a fork at its own, lower limit
 _FORK_SERVER_START = 25.0  # seconds; more than the launcher's own timeout
@@ -86,7 +87,9 @@ class ContainerProcess:
         return self._fork_server_for == wanted
 
     def _run(self, run: SandboxRun, *, fork: bool) -> tuple[RunOutcome, bool]:
-        deadline = time.monotonic() + run.wall + _GRACE
+        idle = run.limits.idle if run.idle is None else run.idle
+        wall = run.limits.wall if run.wall is None else run.wall
+        deadline = time.monotonic() + wall + _GRACE
         with contextlib.ExitStack() as stack:
             sent = stack.enter_context(contextlib.ExitStack())
             input_ = _content(sent, run.input)
@@ -99,8 +102,14 @@ class ContainerProcess:
                 output, into_output = -1, _content(sent, run.output)
             descriptors = [input_, into_output, into_errors]
             descriptors += [_content(sent, content) for content in run.files.values()]
-            limits = [math.ceil(run.limits.time * 1e6), math.ceil(run.wall * 1e6), run.limits.memory]
-            words = ["run", str(int(fork)), *map(str, limits), *self._bounds(run)]
+            if run.interaction:
+                descriptors.append(run.interaction.memory)
+            side = 0 if run.interaction is None else 1 + run.interaction.is_validator
+            limits = [
+                *(math.ceil(seconds * 1e6) for seconds in (run.limits.time, idle, wall)),
+                run.limits.memory,
+            ]
+            words = ["run", str(int(fork)), *map(str, limits), *self._bounds(run), str(side)]
             words += [str(len(run.files)), str(len(run.collect)), *run.files, *run.collect, *run.command]
             self._send(words, descriptors)
             sent.close()  # otherwise the streams never end
@@ -110,7 +119,7 @@ class ContainerProcess:
                 raise _NoForkServerError
             stdout = bytes(collected[output].content) if output in collected else b""
             stderr = bytes(collected[errors].content)
-            return _outcome(answer, stdout, stderr, _contents(answer[8:], files, run.limits.output), too_much)
+            return _outcome(answer, stdout, stderr, _contents(answer[9:], files, run.limits.output), too_much)
         finally:
             for file in files:
                 os.close(file)
@@ -183,7 +192,7 @@ class ContainerProcess:
         if not packet:
             raise self._fault()
         first, *names = packet.decode("utf-8", "replace").split("\0")
-        words = first.split(" ", 7)
+        words = first.split(" ", 8)
         if words[0] == "fault":
             raise SandboxFaultError(first.removeprefix("fault "))
         return words + names, files
@@ -240,14 +249,19 @@ def _contents(names: list[str], files: list[int], limit: int) -> dict[str, bytes
 
 def _out_of_memory(run: SandboxRun, wall: float) -> RunOutcome:
     memory, ended = run.limits.memory, time.monotonic()
-    return RunOutcome(Termination.MEMORY, None, None, 0.0, wall, memory, b"", b"", {}, ended)
+    return RunOutcome(Termination.MEMORY, None, None, 0.0, 0.0, wall, memory, b"", b"", {}, ended)
 
 
 def _outcome(
     answer: list[str], stdout: bytes, stderr: bytes, files: dict[str, bytes], too_much: bool
 ) -> tuple[RunOutcome, bool]:
-    cause, numbers = answer[1], [int(word) for word in answer[2:8]]
-    status, cpu, wall, memory, ended, clean = numbers
+    cause, numbers = answer[1], [int(word) for word in answer[2:9]]
+    status, cpu, idle, wall, memory, ended, clean = numbers
+    if cause == "wall" and not too_much:
+        raise UndecidedRunError(
+            f"the run was not decided within {wall / 1e6:.0f} s, of which {cpu / 1e6:.2f} s were CPU and "
+            f"{idle / 1e6:.2f} s idle: the machine is overloaded"
+        )
     termination = Termination.OUTPUT if too_much else Termination(cause)
     exited = termination is Termination.EXIT
     outcome = RunOutcome(
@@ -255,6 +269,7 @@ def _outcome(
         exit_status=os.WEXITSTATUS(status) if exited and os.WIFEXITED(status) else None,
         signal=os.WTERMSIG(status) if exited and os.WIFSIGNALED(status) else None,
         time=cpu / 1e6,
+        idle=idle / 1e6,
         wall=wall / 1e6,
         memory=memory,
         stdout=stdout,

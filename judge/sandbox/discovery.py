@@ -4,10 +4,10 @@ import atexit
 import platform
 import shutil
 import subprocess
-import tempfile
 import threading
 from pathlib import Path
 
+from judge.cache import remove_abandoned_folders, temporary_folder
 from judge.records import Limits
 from judge.sandbox.bubblewrap import LAUNCHER, Bubblewrap
 from judge.sandbox.cgroups import find_control_groups
@@ -99,6 +99,7 @@ def _find() -> Bubblewrap:
         remedy = "Set JUDGE_CACHE to a folder that can be written."
         raise SandboxUnavailableError(f"the launcher cannot be stored: {error}", remedy) from error
     version = subprocess.run([bwrap, "--version"], check=False, capture_output=True, text=True).stdout.strip()
+    remove_abandoned_folders()
     found = find_control_groups()
     problem = ""
     for groups in (found, None) if found else (None,):
@@ -113,11 +114,11 @@ def _find() -> Bubblewrap:
 
 def _try(sandbox: Sandbox) -> str | None:
     """Run a harmless program, the launcher itself. Return the problem, or None."""
-    with tempfile.TemporaryDirectory() as folder:
-        mounts = Mounts(Path(folder), runtime_files(), file_size=2**20, scratch=2**20)
+    with temporary_folder("trial") as folder:
+        mounts = Mounts(folder, runtime_files(), file_size=2**20, scratch=2**20)
         try:
             with sandbox.open(mounts) as container:
-                outcome = container.run(SandboxRun((LAUNCHER,), Limits(time=5, memory=2**28), wall=10))
+                outcome = container.run(SandboxRun((LAUNCHER,), Limits(time=5, memory=2**28)))
         except SandboxFaultError as fault:
             return str(fault)
     if outcome.exit_status != USAGE_STATUS:

@@ -29,12 +29,16 @@ class SandboxFaultError(Exception):
     """A run failed because of the sandbox and not because of the program. A retry may succeed."""
 
 
+class UndecidedRunError(SandboxFaultError):
+    """A run reached its limit of real time before it exceeded a limit of its own: the machine is overloaded."""
+
+
 class Termination(StrEnum):
     """The cause of a run's end: the program exited, or it was stopped at a limit."""
 
     EXIT = "exit"
     CPU = "cpu"
-    WALL = "wall"
+    IDLE = "idle"
     MEMORY = "memory"
     OUTPUT = "output"
 
@@ -46,7 +50,8 @@ class Mounts:
     `folder` is mounted as PROGRAM_FOLDER; `readable` are files and folders of the system, mounted under their own
     paths; `mounted` are others, each with its path in the container. All are read-only. Programs start in
     SCRATCH_FOLDER, the only place that they can write: `scratch` limits the bytes of all files there together,
-    `file_size` those of each file. `environment` adds environment variables.
+    `file_size` those of each file. `environment` adds environment variables. `random_devices` mounts /dev/random
+    and /dev/urandom; /dev/null is always there.
     """
 
     folder: Path
@@ -55,6 +60,15 @@ class Mounts:
     scratch: int
     mounted: tuple[tuple[Path, str], ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    random_devices: bool = True
+
+
+@dataclass(frozen=True)
+class InteractionSide:
+    """A side of an interaction: the program or the validator, with a descriptor of the memory that both share."""
+
+    is_validator: bool
+    memory: int
 
 
 @dataclass(frozen=True)
@@ -62,28 +76,33 @@ class SandboxRun:
     """One run of a program in a container.
 
     `input` becomes standard input: bytes, a file's content, or an end of a pipe. Standard output is collected, or
-    written to the end of a pipe `output`. The container closes such ends once the program has them. `wall` is the
-    limit of real time in seconds. `files` are written to the scratch folder under their plain names before the
-    program starts; `collect` names files there whose content is returned if they exist. The name `*` stands for all
-    files whose names do not begin with a dot.
+    written to the end of a pipe `output`. The container closes such ends once the program has them. `idle` is the
+    limit of idle time and `wall` of real time in seconds; None stands for that of `limits`. `files` are written to
+    the scratch folder under their plain names before the program starts; `collect` names files there whose content
+    is returned if they exist. The name `*` stands for all files whose names do not begin with a dot.
 
     `preload` requests a fork server (CPython only): it names the modules to import once for all runs of this
     container. `command` then ends with the program's file. The sandbox may start the program normally all the same.
+
+    `interaction` is the side of an interaction that this run is. Time in which a side waits for the other one is not
+    its idle time.
     """
 
     command: tuple[str, ...]
     limits: Limits
-    wall: float
+    wall: float | None = None
+    idle: float | None = None
     input: bytes | Path | FileIO = b""
     output: FileIO | None = None
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
     collect: tuple[str, ...] = ()
     preload: tuple[str, ...] | None = None
+    interaction: "InteractionSide | None" = None
 
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """The outcome of a run: CPU and real seconds and peak bytes of all its processes, and its output.
+    """The outcome of a run: CPU, idle and real seconds and peak bytes of all its processes, and its output.
 
     `exit_status` is None unless the program ended by itself with one, `signal` unless a signal ended it.
     `stdout` holds at most the output limit; `stderr` at most the first STDERR_LIMIT bytes. `files`
@@ -95,6 +114,7 @@ class RunOutcome:
     exit_status: int | None
     signal: int | None
     time: float
+    idle: float
     wall: float
     memory: int
     stdout: bytes
@@ -107,7 +127,10 @@ class Container(Protocol):
     """An isolated place for the runs of one submission, one at a time. No run sees traces of another."""
 
     def run(self, run: SandboxRun) -> RunOutcome:
-        """Run the program to its end. Raises SandboxFaultError, after which the container can be used again."""
+        """Run the program to its end. Raises SandboxFaultError, after which the container can be used again.
+
+        UndecidedRunError is the SandboxFaultError of a run that reached its limit of real time.
+        """
         ...
 
 

@@ -18,11 +18,12 @@
  *     answer on this socket: started, with a process descriptor of process 1. The container ends when the judge closes
  *     the socket.
  * Requests to process 1 of a container:
- *   run FORK CPU WALL MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES FILES COLLECTED name… name… COMMAND [ARGUMENT]…
+ *   run FORK CPU IDLE WALL MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES SIDE FILES COLLECTED name… name… COMMAND [ARGUMENT]…
  *     descriptors: standard input, output, error, then the content of each of the FILES files to write into the
- *     scratch folder. CPU and WALL are microseconds, MEMORY, ADDRESS_SPACE and FILE_SIZE bytes. FORK 1: the
- *     program is a fork of the fork server, which starts COMMAND by itself.
- *     answer: ended CAUSE STATUS CPU WALL MEMORY TIME CLEAN name… with the descriptors of the existing COLLECTED
+ *     scratch folder. CPU, IDLE and WALL are microseconds, MEMORY, ADDRESS_SPACE and FILE_SIZE bytes. FORK 1: the
+ *     program is a fork of the fork server, which starts COMMAND by itself. SIDE is 1 for the program of an
+ *     interaction and 2 for the validator; a last descriptor is then the memory that both launchers share. Else 0.
+ *     answer: ended CAUSE STATUS CPU IDLE WALL MEMORY TIME CLEAN name… with the descriptors of the existing COLLECTED
  *     files; the name * stands for all files whose names do not begin with a dot. STATUS as wait returns it, TIME the
  *     end on the monotonic clock. CLEAN 0: this container must not be used again.
  *   serve CPU MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]…
@@ -47,6 +48,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -60,10 +64,12 @@
 #include <unistd.h>
 
 enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, SERVER_START = 20000, FORK_TIMEOUT = 3000,
-       IDLE = 1000000 };
+       QUIET = 5, LOOK = 20000, LONGEST_LOOK = 100000, PROCESSES = 256 };
+enum { ALONE, PROGRAM, VALIDATOR };
+enum { ACTIVE, WAITING, SLEEPING, GONE }; /* states of a side of an interaction, in the shared memory */
 
 typedef long long number;
-typedef struct { number cpu, wall, memory, address_space, file_size, processes; } limits;
+typedef struct { number cpu, idle, wall, memory, address_space, file_size, processes; } limits;
 typedef struct { int join[3], cpu, usage, peak, limit, events; number unit, limited_to; } group;
 
 static int judge, scratch, server_socket = -1;
@@ -165,6 +171,180 @@ static number own_memory(pid_t process) {
     int read = fscanf(file, "%lld %lld %lld", &total, &resident, &shared);
     fclose(file);
     return read == 3 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* ---- idle time ---- */
+
+/* Idle time is time in which no thread of the program runs, waits for a CPU or is in an uninterruptible sleep. It is
+ * sampled: the time between two looks is idle if the program was idle at both, less what its threads ran and waited
+ * for a CPU in between. A look is needed only after a time in which the program hardly used a CPU. */
+typedef struct {
+    int side, charged;          /* charged: the last look found the program idle by its own doing */
+    int quiet;                  /* the last looks in a row that found both sides of an interaction idle */
+    number looked, used, idle;  /* the last look's time and CPU counts; idle time in all */
+    int input, output;          /* the pipes of an interaction, as paths that neither read nor write */
+    volatile int *states;       /* shared by both launchers of an interaction */
+} guard;
+
+/* Read a file of a thread. Return 0 if the thread has ended, or this process may not read the file. */
+static int read_file(int process, int thread, const char *name, char *text, size_t size) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", process, thread, name);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, size - 1);
+    if (file >= 0) close(file);
+    text[length > 0 ? length : 0] = 0;
+    return length > 0;
+}
+
+/* Return whether the thread's system call waits for input; true if this process may not read it. */
+static int waits_for_input(int process, int thread) {
+    char text[256];
+    long call, first, second;
+    if (user) setfsgid(user), setfsuid(user); /* only a process's own user may read its system calls */
+    int is_read = read_file(process, thread, "syscall", text, sizeof text);
+    if (user) setfsuid(0), setfsgid(0);
+    if (!is_read) return 1;
+    if (sscanf(text, "%ld %lx %lx", &call, &first, &second) != 3) return 0;
+    switch (call) {
+    case SYS_read: case SYS_readv: case SYS_pread64: case SYS_preadv: case SYS_preadv2: case SYS_splice:
+    case SYS_recvfrom: case SYS_epoll_pwait:
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+        return 1;
+    case SYS_ppoll:
+#ifdef SYS_poll
+    case SYS_poll:
+#endif
+        return second > 0; /* the number of descriptors; without any the call is a sleep */
+    case SYS_pselect6:
+#ifdef SYS_select
+    case SYS_select:
+#endif
+        return first > 0;
+    default:
+        return 0;
+    }
+}
+
+/* Return whether a thread of the program runs, waits for a CPU or sleeps uninterruptibly. If none does, set `used` to
+ * the time that the threads ran and waited for a CPU, and `reads` to whether one waits for input, where it is given. */
+static int is_active(number *used, int *reads) {
+    struct { int process, parent, stalled; } seen[PROCESSES];
+    int count = 0;
+    *used = 0;
+    DIR *processes = opendir("/proc");
+    if (!processes) fault("/proc");
+    for (struct dirent *entry; (entry = readdir(processes));) {
+        int process = atoi(entry->d_name), parent = 0, stalled = 0;
+        if (process <= 1 || process == server) continue;
+        char path[32];
+        snprintf(path, sizeof path, "/proc/%d/task", process);
+        DIR *threads = opendir(path);
+        if (!threads) continue; /* it has ended since */
+        for (struct dirent *one; (one = readdir(threads));) {
+            char text[1024], state, *fields;
+            int thread = atoi(one->d_name);
+            if (thread <= 0 || !read_file(process, thread, "stat", text, sizeof text)) continue;
+            if (!(fields = strrchr(text, ')')) || sscanf(fields + 1, " %c %d", &state, &parent) != 2) continue;
+            if (state == 'R') {
+                closedir(threads);
+                closedir(processes);
+                return 1;
+            }
+            stalled |= state == 'D';
+            number ran, waited;
+            if (read_file(process, thread, "schedstat", text, sizeof text)
+                && sscanf(text, "%lld %lld", &ran, &waited) == 2)
+                *used += (ran + waited) / 1000;
+            if (reads && !*reads) *reads = waits_for_input(process, thread);
+        }
+        closedir(threads);
+        if (count < PROCESSES) seen[count].process = process, seen[count].parent = parent, seen[count++].stalled = stalled;
+    }
+    closedir(processes);
+    for (int i = 0; i < count; i++) {
+        int has_child = 0; /* a parent after vfork sleeps uninterruptibly for as long as its child likes */
+        for (int j = 0; j < count; j++) has_child |= seen[j].parent == seen[i].process;
+        if (seen[i].stalled && !has_child) return 1;
+    }
+    return 0;
+}
+
+static int is_full(int pipe) {
+    struct pollfd state = {pipe, POLLOUT, 0};
+    return poll(&state, 1, 0) == 0;
+}
+
+static int open_again(int descriptor, int mode) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    return open(path, mode | O_CLOEXEC);
+}
+
+/* Return the bytes that wait in an interaction's pipe, and whether it is full. */
+static int unread(int pipe, int mode, int *full) {
+    int bytes = 0, opened = open_again(pipe, mode | O_NONBLOCK); /* an end that stays open would hide the other's end */
+    if (opened < 0) return 0;
+    ioctl(opened, FIONREAD, &bytes);
+    if (full) *full = is_full(opened);
+    close(opened);
+    return bytes;
+}
+
+/* Return whether an idle program is idle by its own doing, and not because it waits for the judge or the other side. */
+static int is_at_fault(guard *guard, int reads) {
+    if (guard->side == ALONE) return !is_full(descriptors[1]) && !is_full(descriptors[2]);
+    int full = 0, given = unread(guard->input, O_RDONLY, NULL), left = unread(guard->output, O_WRONLY, &full);
+    int waiting = reads || full, other = guard->states[VALIDATOR - guard->side];
+    guard->states[guard->side - 1] = waiting ? WAITING : SLEEPING;
+    guard->quiet = other == ACTIVE ? 0 : guard->quiet + 1;
+    if (other == ACTIVE) return 0;
+    if (guard->side == VALIDATOR) return !waiting || other == GONE;
+    return given || other == GONE || (!left && other == WAITING);
+}
+
+/* Count the idle time since the last look, if it is time for a look. */
+static void look(guard *guard, number start, number *cpu_then, number cpu) {
+    number time = now(), passed = time - guard->looked, period = (time - start) / 10, used;
+    if (period < LOOK || guard->side != ALONE) period = LOOK;
+    if (period > LONGEST_LOOK) period = LONGEST_LOOK;
+    if (passed < period) return;
+    int was_charged = guard->charged, reads = 0, busy = cpu - *cpu_then > passed / 2;
+    guard->charged = 0;
+    guard->looked = time;
+    *cpu_then = cpu;
+    if (busy || is_active(&used, guard->side == VALIDATOR ? &reads : NULL)) {
+        if (guard->states) guard->states[guard->side - 1] = ACTIVE;
+        guard->quiet = 0;
+        return;
+    }
+    guard->charged = is_at_fault(guard, reads);
+    if (guard->charged && was_charged) {
+        number idle = passed - (used > guard->used ? used - guard->used : 0);
+        if (idle > 2 * period) idle = 2 * period; /* the machine was paused, or this process waited for a CPU */
+        if (idle > 0) guard->idle += idle;
+    }
+    guard->used = used;
+}
+
+static void begin_guard(guard *guard, int side, int shared) {
+    memset(guard, 0, sizeof *guard);
+    guard->looked = now();
+    if ((guard->side = side) == ALONE) return;
+    guard->input = open_again(descriptors[0], O_PATH);
+    guard->output = open_again(descriptors[1], O_PATH);
+    guard->states = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
+    if (guard->input < 0 || guard->output < 0 || guard->states == MAP_FAILED) fault("interaction");
+}
+
+static void end_guard(guard *guard) {
+    if (guard->side == ALONE) return;
+    guard->states[guard->side - 1] = GONE;
+    munmap((void *)guard->states, 2 * sizeof(int));
+    close(guard->input);
+    close(guard->output);
 }
 
 /* ---- packets ---- */
@@ -303,7 +483,8 @@ static void end_everything(void) {
 }
 
 static void start_server(void) {
-    limits allowed = {atoll(words[1]), 0, atoll(words[2]), atoll(words[3]), atoll(words[4]), atoll(words[5])};
+    limits allowed = {.cpu = atoll(words[1]), .memory = atoll(words[2]), .address_space = atoll(words[3]),
+                      .file_size = atoll(words[4]), .processes = atoll(words[5])};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) fault("socketpair");
     int given[4] = {descriptors[0], descriptors[1], descriptors[2], pair[1]};
@@ -379,21 +560,18 @@ static int sweep(void) {
 
 /* ---- a run ---- */
 
-static int is_pipe(int descriptor) {
-    struct stat about;
-    return !fstat(descriptor, &about) && S_ISFIFO(about.st_mode);
-}
-
 static void release(int *held) {
     while (*held) close(descriptors[--*held]);
 }
 
 static void run(void) {
     limits allowed = {atoll(words[2]), atoll(words[3]), atoll(words[4]), atoll(words[5]), atoll(words[6]),
-                      atoll(words[7])};
-    int forked = atoi(words[1]), files = atoi(words[8]), collected = atoi(words[9]);
-    char **written = words + 10, **wanted = written + files, **command = wanted + collected;
-    if (command >= words + word_count || descriptor_count != 3 + files) errno = EINVAL, fault("request");
+                      atoll(words[7]), atoll(words[8])};
+    int forked = atoi(words[1]), side = atoi(words[9]), files = atoi(words[10]), collected = atoi(words[11]);
+    char **written = words + 12, **wanted = written + files, **command = wanted + collected;
+    if (command >= words + word_count || descriptor_count != 3 + files + (side != ALONE)) errno = EINVAL, fault("request");
+    guard guard;
+    begin_guard(&guard, side, descriptors[descriptor_count - 1]);
     for (int i = 0; i < files; i++) write_file(written[i], descriptors[3 + i]);
     if (user) /* programs may open /dev/stdout and /dev/stderr, whose pipes belong to the judge's user */
         for (int i = 1; i < 3; i++) fchmod(descriptors[i], 0666);
@@ -412,17 +590,18 @@ static void run(void) {
         end_everything();
         for (int i = 0; i < descriptor_count; i++) close(descriptors[i]); /* otherwise the streams never end */
         sweep();
+        end_guard(&guard);
         dprintf(judge, "no-server");
         return;
     }
     /* Pipes end when the program does. The other program of an interaction must not see this end before the launcher
      * has recorded the time, which decides which of them ended first: the launcher holds its ends until then. */
-    int held = is_pipe(descriptors[0]) ? 2 : 0;
+    int held = 3;
     for (int i = held; i < descriptor_count; i++) close(descriptors[i]);
 
     const char *cause = NULL;
     int status = 0, left = 0;
-    number cpu = 0, memory = 0, peak = 0, reaped = 0, cpu_then = 0, then = start;
+    number cpu = 0, memory = 0, peak = 0, reaped = 0, cpu_looked = 0;
     struct pollfd lifeline = {judge, POLLIN | POLLRDHUP, 0};
     for (;;) {
         struct rusage usage;
@@ -445,12 +624,11 @@ static void run(void) {
             cpu += reaped;
         }
         if (memory > peak) peak = memory;
-        if (held && now() - then > IDLE) { /* both programs may be waiting, one of them for an end held here */
-            if (cpu - cpu_then < IDLE / 20) release(&held);
-            then = now(), cpu_then = cpu;
-        }
+        look(&guard, start, &cpu_looked, cpu);
+        if (guard.quiet >= QUIET) release(&held); /* both wait, perhaps one of them for an end that is held here */
         if (cpu > allowed.cpu) cause = "cpu";
         else if (memory > allowed.memory) cause = "memory";
+        else if (guard.idle > allowed.idle) cause = "idle";
         else if (now() - start > allowed.wall) cause = "wall";
         else if (lifeline.revents) cause = "stopped";
         if (cause) break;
@@ -460,6 +638,7 @@ static void run(void) {
     }
     number end = now();
     release(&held);
+    end_guard(&guard);
     if (server && !strcmp(cause, "exit")) measure(&cpu, &memory, &left);
     if (!server || left || strcmp(cause, "exit")) {
         struct rusage usage;
@@ -483,8 +662,8 @@ static void run(void) {
         if (strcmp(wanted[i], "*")) find_file(wanted[i]);
         else find_files();
     char text[PACKET];
-    size_t length = snprintf(text, PACKET / 2, "ended %s %d %lld %lld %lld %lld %d", cause, status, cpu, end - start,
-                             peak, end, sweep()) + 1;
+    size_t length = snprintf(text, PACKET / 2, "ended %s %d %lld %lld %lld %lld %lld %d", cause, status, cpu, guard.idle,
+                             end - start, peak, end, sweep()) + 1;
     memcpy(text + length, found_names, found_length);
     length += found_length;
     if (!transmit(judge, text, length, found, found_count)) _exit(1);
@@ -517,7 +696,7 @@ static void serve_runs(void) {
     sigprocmask(SIG_SETMASK, &without_child, NULL); /* delivered only in ppoll: none is lost between two checks */
     signal(SIGCHLD, wake);
     while (receive(judge, 0)) {
-        if (!strcmp(words[0], "run") && word_count > 10 && descriptor_count >= 3) run();
+        if (!strcmp(words[0], "run") && word_count > 12 && descriptor_count >= 3) run();
         else if (!strcmp(words[0], "serve") && word_count > 6 && descriptor_count == 3) {
             start_server();
             for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);

@@ -2,9 +2,9 @@
 
 The filter is a deny list: run-time systems use many calls, but none of them needs the denied ones. Denied calls
 would let a program create namespaces, inspect other processes, hold memory that is charged to no process, leave
-data for the next program, or reach rarely used parts of the kernel. Some calls are allowed for the calling process
-alone. Denied calls fail with EPERM; clone3 fails with ENOSYS, so that the C library falls back to clone, whose flags
-the filter can read.
+data for the next program, wait without being idle (`launcher.c`), or reach rarely used parts of the kernel. Some
+calls are allowed for the calling process alone. Denied calls fail with EPERM; clone3 fails with ENOSYS, so that the
+C library falls back to clone, whose flags the filter can read.
 """
 
 import errno
@@ -29,6 +29,12 @@ _DENIED = {
     "fspick": (433, 433),
     "fsetxattr": (190, 7),
     "init_module": (175, 105),
+    "io_cancel": (210, 3),
+    "io_destroy": (207, 1),
+    "io_getevents": (208, 4),
+    "io_pgetevents": (333, 292),
+    "io_setup": (206, 0),
+    "io_submit": (209, 2),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
     "io_uring_setup": (425, 425),
@@ -73,6 +79,7 @@ _DENIED = {
     "socket": (41, 198),
     "swapoff": (168, 225),
     "swapon": (167, 224),
+    "sync": (162, 81),
     "syslog": (103, 116),
     "umount2": (166, 39),
     "unshare": (272, 97),
@@ -90,6 +97,10 @@ _OF_OTHERS_DENIED = {
 _SETPRIORITY = (141, 140)  # allowed with 0 and 0: of a process, the calling one
 _CLONE = (56, 220)
 _CLONE3 = 435
+_CLONE_VFORK = 0x4000
+_PARENT_OR_THREAD = (
+    0x18000  # CLONE_PARENT and CLONE_THREAD: after these with CLONE_VFORK no child explains the wait
+)
 _NEW_NAMESPACE = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, AUDIT_ARCH value
 _X32 = 0x40000000  # set in the numbers of x86_64's second system call table
@@ -137,6 +148,9 @@ def filter_program() -> bytes | None:
         _instruction(_RETURN, _ALLOW),
         _instruction(_LOAD, _FIRST_ARGUMENT),
         *_returning(_ANY_BIT, _NEW_NAMESPACE, refuse),
+        _instruction(_ANY_BIT, _CLONE_VFORK, skip_if_true=1),
+        _instruction(_RETURN, _ALLOW),
+        *_returning(_ANY_BIT, _PARENT_OR_THREAD, refuse),
         _instruction(_RETURN, _ALLOW),
     ]
     return b"".join(program)

@@ -167,6 +167,7 @@ class _Verification:
                 time_multipliers=_time_multipliers(),
                 stop_at_first_failure=not submission.rules,
                 fork_server=self._fork_server,
+                compile_time=package.compile_time,
             ),
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
@@ -27,20 +27,6 @@ from tests.fake_providers import FakeProviders, Script, failure
 
 SPEC = parse_model_spec("openai:gpt-4o")
 COOL = Parameters(temperature=0.2)
-
-
-@pytest.fixture
-def browser(db: None) -> Callable[[Role], Client]:
-    """A function that returns a logged-in client with a role."""
-
-    def log_in(role: Role) -> Client:
-        user, _ = User.objects.get_or_create(username=role)
-        user.groups.set(Group.objects.filter(name=role))
-        client = Client()
-        client.force_login(user)
-        return client
-
-    return log_in
 
 
 @pytest.fixture

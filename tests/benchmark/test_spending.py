@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.test import Client
@@ -34,20 +34,6 @@ from tests.problems import store_doubling
 PRICE = Price(1000, 2000)
 PAID = Account("openai:m", PRICE)
 ONE_DOLLAR = Spending(1, 1000, 0)
-
-
-@pytest.fixture
-def browser(db: None) -> Callable[[Role], Client]:
-    """A function that returns a logged-in client with a role."""
-
-    def log_in(role: Role) -> Client:
-        user, _ = User.objects.get_or_create(username=role)
-        user.groups.set(Group.objects.filter(name=role))
-        client = Client()
-        client.force_login(user)
-        return client
-
-    return log_in
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -72,6 +71,7 @@ def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
         limits: Limits = SMALL,
         times: int = 1,
         fork_server: bool = True,
+        **options: Any,
     ) -> Judgement:
         return grade_tests(
             source,
@@ -82,6 +82,7 @@ def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
             policy=judge.Policy.COMPAT,
             stop_at_first_failure=False,
             fork_server=fork_server,
+            **options,
         )
 
     return grade_one
@@ -131,7 +132,7 @@ def nothing_left(
     """Assert that the test leaves no process, no temporary file and no control group."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setenv("JUDGE_TEMPORARY", str(temporary))
     libc = ctypes.CDLL(None)
     assert (
         libc.prctl(_BECOME_SUBREAPER, 1, 0, 0, 0) == 0

@@ -213,7 +213,7 @@ class Scripted:
 
 def ended(time: float, *, termination: Termination = Termination.EXIT, memory: int = 1) -> RunOutcome:
     status = 0 if termination is Termination.EXIT else None
-    return RunOutcome(termination, status, None, time, time, memory, b"", b"", {}, 0.0)
+    return RunOutcome(termination, status, None, time, 0.0, time, memory, b"", b"", {}, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,8 @@ def ended(time: float, *, termination: Termination = Termination.EXIT, memory: i
         (ended(1.0, termination=Termination.CPU), [ended(1.1, termination=Termination.CPU)], 1.0),
         (ended(1.0, termination=Termination.CPU), [ended(1.05), ended(1.04)], 1.04),
         (ended(1.0, termination=Termination.CPU), [ended(1.05), ended(0.99)], 0.99),
-        (ended(0.1, termination=Termination.WALL), [ended(0.2)], 0.2),
+        (ended(1.0, termination=Termination.CPU), [ended(0.9, termination=Termination.MEMORY)], 0.9),
+        (ended(0.1, termination=Termination.IDLE), [], 0.1),
         (ended(0.5, memory=105), [ended(0.6, memory=99)], 0.6),
         (ended(0.5, memory=111), [], 0.5),
     ],
@@ -234,7 +235,8 @@ def ended(time: float, *, termination: Termination = Termination.EXIT, memory: i
         "far too slow",
         "a little too slow",
         "near",
-        "paused",
+        "slowed down before it used its memory",
+        "idle",
         "memory",
         "much memory",
     ],

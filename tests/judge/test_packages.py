@@ -547,3 +547,12 @@ def test_submissions_yaml_names_languages_and_what_sets_the_time_limit(
     assert (submission.language, submission.sets_time_limit) == (language, sets_time_limit)
     assert skipped in submission.skipped
     assert bool(submission.skipped) == bool(skipped)
+
+
+def test_a_package_may_give_compilers_more_time(tmp_path: Path) -> None:
+    for text, seconds in (
+        ("limits: {time_limit: 1}", 60),
+        ("limits: {time_limit: 1, compilation_time: 90}", 90),
+    ):
+        (tmp_path / "problem.yaml").write_text(f"name: one\n{text}\n")
+        assert read_package(tmp_path).compile_time == seconds

@@ -207,8 +207,7 @@ print("done")
 
 def test_files_of_a_run_are_removed(grade: Grade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("JUDGE_TEMPORARY", str(folder))
     assert grade("print(14)").verdict is Verdict.AC
     assert list(folder.iterdir()) == []
 

@@ -164,7 +164,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
     return TutorView(
         id=session.pk,
         number=session.number or 1,
-        status=status_for_tutor(session),
+        status=_status(session, rules),
         problem=session.problem,
         rules=rules,
         budget=context.budget,
@@ -215,7 +215,11 @@ def page_refusals(context: SessionContext) -> dict[PageCommand, str | None]:
 def status_for_tutor(session: Session) -> SessionStatus:
     """Return the status of the session. The outcome is empty if the protocol hides the verdict it comes from."""
     assert session.protocol is not None
-    shown = rules_of(session.protocol).tutor_sees != "nothing" or session.outcome == Session.Outcome.ABANDONED
+    return _status(session, rules_of(session.protocol))
+
+
+def _status(session: Session, rules: Rules) -> SessionStatus:
+    shown = rules.tutor_sees != "nothing" or session.outcome == Session.Outcome.ABANDONED
     return SessionStatus(session.state, session.outcome if shown else "", session.invalidated)
 
 

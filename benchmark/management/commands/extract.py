@@ -97,7 +97,7 @@ def _read(file: str) -> str:
 
 def _others(reply: str, language: str) -> list[CandidateProgram]:
     """Return the candidates that were not chosen, in the order of the reply."""
-    candidates = find_candidates(reply, language) or []
+    candidates = find_candidates(reply, language) or ()
     chosen = choose(candidates)
     return [candidate for candidate in candidates if candidate is not chosen]
 

@@ -77,6 +77,7 @@ class Command(BaseCommand):
                 judge.GradingOptions(
                     policy=policy,
                     time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
+                    compile_time=settings.JUDGE_COMPILE_TIME,
                     stop_at_first_failure=not options["all_tests"],
                 ),
             )

@@ -27,6 +27,7 @@ def manage(repository: Path, folder: Path, *arguments: str) -> str:
     return result.stdout
 
 
+@pytest.mark.slow
 def test_the_demonstration_holds_and_closes_a_simulated_study(tmp_path: Path, repository: Path):
     folder = add_database(tmp_path)
     said = manage(repository, folder, "demo_study")

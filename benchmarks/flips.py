@@ -1,0 +1,248 @@
+"""Verdict flips beside busy processes (`python -m benchmarks.judge --load N`).
+
+A flip is a verdict that the program's label does not allow. The corpora are the labelled submissions of the practice
+problems and of the packages in the given folders, the fidelity corpus and the hostile corpus of `tests/judge`, and
+named programs whose verdicts used to depend on load.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import judge
+from judge.grading import grading
+from judge.records import MEBIBYTE
+from judge.verification import find_packages, plan, verify
+from tests.judge.corpus import Program, programs
+
+PARTS = ("named", "labels", "fidelity", "hostile")
+REPEATS = 20
+"""Judgements of each named program in one run of the part."""
+
+JOBS = 2
+PRACTICE_PROBLEMS = Path(__file__).parent.parent / "benchmark" / "practice_problems"
+INPUT, ANSWER = "5\n3 1 4 1 5\n", "14\n"
+BOMBS = judge.Limits(time=0.2, memory=48 * MEBIBYTE, output=MEBIBYTE)
+COMPILE_TIME = 2.0
+"""CPU seconds for compilers of hostile sources, most of which use them up."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A judged program: its name, the allowed verdicts, the given verdict with its reason, and real seconds."""
+
+    name: str
+    allowed: frozenset[str]
+    verdict: str
+    reason: str
+    seconds: float
+
+    @property
+    def flipped(self) -> bool:
+        """Whether the label does not allow the verdict."""
+        return self.verdict not in self.allowed
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program of a corpus with its limits and its number of equal tests."""
+
+    program: Program
+    limits: judge.Limits
+    tests: int = 1
+    fork_server: bool = False
+
+
+def measure(parts: Sequence[str], rounds: int, packages: Sequence[Path]) -> int:
+    """Print the flips of each part in each round. Return their number."""
+    grading._FORK_SERVER_TESTS = 1  # as in the tests: most programs of the corpora have one test
+    total = 0
+    for part in parts:
+        for number in range(1, rounds + 1):
+            start = time.monotonic()
+            judged = list(_labels(packages) if part == "labels" else _graded(_CASES[part]()))
+            flips = [one for one in judged if one.flipped]
+            total += len(flips)
+            seconds = time.monotonic() - start
+            print(
+                f"{part}, run {number}: {len(flips)} flips of {len(judged)} ({seconds:.0f} s, "
+                f"the longest {max(one.seconds for one in judged):.1f} s)",
+                flush=True,
+            )
+            for one in flips:
+                print(
+                    f"  {one.name}: {one.verdict}, allowed {'|'.join(sorted(one.allowed))}, "
+                    f"after {one.seconds:.1f} s: {one.reason}",
+                    flush=True,
+                )
+    print(f"{total} flips", flush=True)
+    return total
+
+
+def _labels(packages: Sequence[Path]) -> list[Judged]:
+    works, _ = plan(find_packages([PRACTICE_PROBLEMS, *packages]), [], "python")
+    results, _ = verify(works, JOBS, lambda _: None)
+    return [
+        Judged(
+            f"{one.package}/{one.submission.name}",
+            frozenset(one.verdict if one.agree else verdict for verdict in one.submission.expected),
+            one.verdict,
+            one.broken_rule or one.reason,
+            0.0,
+        )
+        for one in results
+    ]
+
+
+def _graded(cases: Iterable[Case]) -> Iterator[Judged]:
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(JOBS) as pool:
+        folder = Path(name)
+        (folder / "1.in").write_text(INPUT)
+        (folder / "1.ans").write_text(ANSWER)
+        test = judge.Test("1", folder / "1.in", folder / "1.ans")
+        yield from pool.map(lambda case: _judged(case, test), cases)
+
+
+def _judged(case: Case, test: judge.Test) -> Judged:
+    program = case.program
+    start = time.monotonic()
+    judgement = judge.grade(
+        judge.Submission(program.source, program.language),
+        judge.Problem([test] * case.tests, case.limits, judge.Checker()),
+        judge.GradingOptions(
+            policy=judge.Policy.COMPAT,
+            fork_server=case.fork_server,
+            compile_time=COMPILE_TIME,
+        ),
+    )
+    reason = judgement.tests[-1].message if judgement.tests else judgement.compiler_output[:200]
+    return Judged(
+        f"{program}{', forked' if case.fork_server else ''}",
+        frozenset(program.verdicts),
+        judgement.verdict,
+        " ".join(reason.split()),
+        time.monotonic() - start,
+    )
+
+
+# ---- corpora ----
+
+
+def _fidelity() -> Iterator[Case]:
+    for file in ("idioms.txt", "faults.txt"):
+        for program in _available(file):
+            yield from _both_starts(Case(program, program.limits))
+
+
+def _hostile() -> Iterator[Case]:
+    for program in _available("attacks.txt"):
+        yield from _both_starts(Case(program, program.limits))
+    for program in _available("traces.txt"):
+        yield from _both_starts(Case(program, program.limits, tests=3))
+    for program in _available("bombs.txt"):
+        yield Case(program, BOMBS)
+    for program in _available("sources.txt"):
+        yield Case(program, program.limits)
+
+
+def _named() -> Iterator[Case]:
+    one, two, four = (judge.Limits(time=seconds, memory=512 * MEBIBYTE) for seconds in (1, 2, 4))
+    for program, limits in (
+        (Program("2.7 s of CPU", "cpp", (judge.Verdict.AC,), BUSY), four),
+        (Program("deep recursion", "cpp", (judge.Verdict.MLE,), RECURSION), one),
+        (Program("deep recursion", "python", (judge.Verdict.MLE,), PYTHON_RECURSION), one),
+        (Program("deep recursion", "go", (judge.Verdict.MLE,), GO_RECURSION), two),
+        (Program("sleeps 9 s", "cpp", (judge.Verdict.TLE,), SLEEP), two),
+        (Program("sleeps 9 s", "python", (judge.Verdict.TLE,), PYTHON_SLEEP), two),
+        (Program("its child stops it and sleeps", "c", (judge.Verdict.TLE,), STOPS_PARENT), two),
+    ):
+        yield from [Case(program, limits)] * REPEATS
+        if program.language == "python":
+            yield from [Case(program, limits, fork_server=True)] * REPEATS
+
+
+_CASES: dict[str, Callable[[], Iterator[Case]]] = {
+    "named": _named,
+    "fidelity": _fidelity,
+    "hostile": _hostile,
+}
+
+
+def _available(file: str) -> Iterator[Program]:
+    for program in programs(file):
+        try:
+            judge.compiler_version(program.language)
+        except judge.ToolMissingError:
+            continue
+        yield program
+
+
+def _both_starts(case: Case) -> Iterator[Case]:
+    yield case
+    if case.program.language == "python":
+        yield replace(case, fork_server=True)
+
+
+BUSY = """
+#include <cstdio>
+#include <ctime>
+int main() {
+    while (clock() < 2.7 * CLOCKS_PER_SEC) continue;
+    puts("14");
+}
+"""
+
+RECURSION = """
+#include <cstdio>
+int depth(volatile int *above) {
+    volatile int here[256];
+    here[0] = *above + 1;
+    return depth(here) + here[0];
+}
+int main() {
+    volatile int start = 0;
+    printf("%d", depth(&start));
+}
+"""
+
+PYTHON_RECURSION = """
+import sys
+sys.setrecursionlimit(10**9)
+def depth(n): return [n, depth(n + 1)]
+print(depth(0))
+"""
+
+SLEEP = """
+#include <cstdio>
+#include <unistd.h>
+int main() { sleep(9); puts("13"); }
+"""
+
+GO_RECURSION = """
+package main
+func depth(n int) int { return depth(n+1) + n }
+func main() { println(depth(0)) }
+"""
+
+PYTHON_SLEEP = """
+import time
+time.sleep(9)
+print(13)
+"""
+
+STOPS_PARENT = """
+#include <signal.h>
+#include <unistd.h>
+int main() {
+    if (fork() == 0) {
+        kill(getppid(), SIGSTOP);
+        sleep(1000);
+    }
+    for (;;) continue;
+}
+"""

@@ -1,0 +1,111 @@
+"""Containers are copies of a template: one template serves many of them, and a lost one is replaced."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import judge
+from judge.sandbox import Container, Mounts, SandboxRun, interpreter_files, run_with_retries
+from judge.sandbox.bubblewrap import Bubblewrap
+from judge.sandbox.discovery import open_sandbox
+from tests.judge.conftest import MEBIBYTE
+
+LIMITS = judge.Limits(time=10, memory=256 * MEBIBYTE)
+
+
+@pytest.fixture
+def bubblewrap(sandbox: judge.SandboxStatus) -> Iterator[Bubblewrap]:
+    """The sandbox of this machine without templates."""
+    found = open_sandbox()
+    assert isinstance(found, Bubblewrap)
+    found.close()
+    yield found
+    found.close()
+
+
+def output(bubblewrap: Bubblewrap, folder: Path, source: str) -> str:
+    """Return what a Python program prints in a container of its own."""
+    with bubblewrap.open(mounts_of(folder)) as container:
+        return printed(container, source)
+
+
+def mounts_of(folder: Path) -> Mounts:
+    files = interpreter_files(judge.get_language("python").tool())
+    return Mounts(folder, files, file_size=MEBIBYTE, scratch=MEBIBYTE)
+
+
+def printed(container: Container, source: str) -> str:
+    command = (str(judge.get_language("python").tool()), "-I", "-c", source)
+    outcome = run_with_retries(container, SandboxRun(command, LIMITS, wall=30))
+    assert outcome.exit_status == 0, outcome
+    return outcome.stdout.decode().strip()
+
+
+def templates(bubblewrap: Bubblewrap) -> list[int]:
+    return [one._process.pid for one in bubblewrap._templates.values()]
+
+
+def test_containers_of_a_language_share_a_template_and_nothing_else(
+    bubblewrap: Bubblewrap, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir(mode=0o755)
+        (folder / f"of-{folder.name}").touch()
+    tmp_path.chmod(0o755)
+    source = (
+        "import os\n"
+        "open('note', 'w').close()\n"
+        "spaces = [os.readlink(f'/proc/self/ns/{name}') for name in ('mnt', 'pid', 'net', 'ipc', 'uts')]\n"
+        "processes = [name for name in os.listdir('/proc') if name.isdigit()]\n"
+        "print(os.listdir('/program'), os.listdir('/box'), len(processes), *spaces)"
+    )
+    with bubblewrap.open(mounts_of(first)) as left, bubblewrap.open(mounts_of(second)) as right:
+        one, two = (printed(container, source) for container in (left, right))
+    assert one.startswith("['of-first'] ['note'] 2 ")
+    assert two.startswith("['of-second'] ['note'] 2 ")
+    assert not set(one.split()[3:]) & set(two.split()[3:]), "each container has namespaces of its own"
+    assert len(templates(bubblewrap)) == 1
+
+
+def test_a_template_that_was_killed_is_replaced(bubblewrap: Bubblewrap, tmp_path: Path) -> None:
+    assert output(bubblewrap, tmp_path, "print(1)") == "1"
+    [lost] = templates(bubblewrap)
+    children = Path(f"/proc/{lost}/task/{lost}/children").read_text().split()
+    for process in (lost, *map(int, children)):
+        os.kill(process, signal.SIGKILL)
+    assert output(bubblewrap, tmp_path, "print(2)") == "2"
+    assert lost not in templates(bubblewrap)
+
+
+def test_a_container_has_the_niceness_of_its_thread(bubblewrap: Bubblewrap, tmp_path: Path) -> None:
+    source = "import os; print(os.getpriority(os.PRIO_PROCESS, 0))"
+    found: list[str] = []
+
+    def nice() -> None:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        found.append(output(bubblewrap, tmp_path, source))
+
+    thread = threading.Thread(target=nice)
+    thread.start()
+    thread.join()
+    found.append(output(bubblewrap, tmp_path, source))
+    assert found == ["10", "0"]
+
+
+def test_containers_of_many_threads_start_at_once(bubblewrap: Bubblewrap, tmp_path: Path) -> None:
+    found: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(output(bubblewrap, tmp_path, "print(3)")))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == ["3"] * 8
+    assert len(templates(bubblewrap)) == 1
