@@ -1,5 +1,6 @@
 """Growth of the running time of programs, and slow programs as oracles (docs/slow-programs.md)."""
 
+from benchmark.growth.comparing import Difference, compare, difference_of
 from benchmark.growth.curves import (
     enqueue_curve,
     growth_of,
@@ -12,10 +13,13 @@ from benchmark.growth.measuring import Growth, GrowthError, Measured
 from benchmark.growth.sizes import NoSizesError, growth_recipe, has_sizes
 
 __all__ = [
+    "Difference",
     "Growth",
     "GrowthError",
     "Measured",
     "NoSizesError",
+    "compare",
+    "difference_of",
     "enqueue_curve",
     "growth_of",
     "growth_recipe",

@@ -48,7 +48,7 @@ class Fit:
     residual: float
     sizes: tuple[int, ...]
 
-    def seconds(self, size: int) -> float:
+    def seconds(self, size: float) -> float:
         """Return the fitted CPU seconds at a size, without the start-up."""
         return exp(self.intercept + self.slope * log(size))
 

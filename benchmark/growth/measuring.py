@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from math import log, sqrt
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 import judge
 from benchmark.growth.fitting import (
@@ -43,6 +43,12 @@ Outcome = Literal["fitted", "fast", "slow", "unstable", "memory", "stopped"]
 twice the limit is exceeded before that. `memory`: the memory limit is exceeded. `stopped`: another end before a fit."""
 
 Pause = Callable[[], None]
+
+
+class MakeInput(Protocol):
+    """A function that returns a valid input of a size, or None; each `number` gives another input of the size."""
+
+    def __call__(self, size: int, number: int = 0) -> bytes | None: ...
 
 
 class GrowthError(Exception):
@@ -207,7 +213,7 @@ class _Series:
     def __init__(
         self,
         run: judge.OpenProgram,
-        generate: Callable[[int], bytes | None],
+        generate: MakeInput,
         largest: int,
         bounds: _Bounds,
     ) -> None:
@@ -337,7 +343,7 @@ def _next_seconds(points: Sequence[Point], size: int) -> float:
 @contextmanager
 def generating(
     parameter: SizeParameter, validators: Sequence[SuiteProgram], inputs: dict[str, bytes | None]
-) -> Iterator[Callable[[int], bytes | None]]:
+) -> Iterator[MakeInput]:
     """Yield a function that returns a valid input of a size, or None. `inputs` keeps them by parameter and size."""
     with ExitStack() as stack:
         opened: list[judge.OpenProgram] = []
@@ -352,12 +358,12 @@ def generating(
                 if program is parameter.program:
                     raise GrowthError(f"the generator {program.name} does not compile")
 
-        def make(size: int) -> bytes | None:
-            key = f"{parameter.name} {size}"
+        def make(size: int, number: int = 0) -> bytes | None:
+            key = f"{parameter.name} {size} {number}"
             if key not in inputs:
                 if not opened:
                     open_all()
-                inputs[key] = _valid_input(opened[0], opened[1:], parameter.command(size))
+                inputs[key] = _valid_input(opened[0], opened[1:], parameter.command(size, number))
             return inputs[key]
 
         yield make

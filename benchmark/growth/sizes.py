@@ -37,9 +37,11 @@ class SizeParameter:
     tried: bool = False
     """Whether it is only a number of a listed command, which may have another meaning."""
 
-    def command(self, size: int) -> tuple[str, ...]:
-        """Return the arguments for an input of this size; equal sizes have equal seeds."""
-        seed = int.from_bytes(hashlib.sha256(f"{self.name} {size}".encode()).digest()[:4], "big") >> 1
+    def command(self, size: int, number: int = 0) -> tuple[str, ...]:
+        """Return the arguments for an input of this size: equal sizes and numbers have equal seeds."""
+        seed = (
+            int.from_bytes(hashlib.sha256(f"{self.name} {size} {number}".encode()).digest()[:4], "big") >> 1
+        )
         filled = _SEED.sub(str(seed), self.arguments.replace("{size}", str(size)))
         return tuple(shlex.split(filled))
 

@@ -23,6 +23,7 @@ from benchmark.methods.representation_retrieval import REPRESENTATION, Represent
 from benchmark.methods.retry import RETRY, RetrySettings
 from benchmark.methods.semantic import SEMANTIC, SemanticSettings
 from benchmark.methods.settings import MethodSettings, SettingsError, format_value, parse_settings
+from benchmark.methods.slow import SLOW_METHODS
 from benchmark.methods.zero_shot import ZERO_SHOT
 
 _RETRIEVAL = ((), (SEMANTIC,), (EPISODIC,), (SEMANTIC, EPISODIC))
@@ -40,6 +41,7 @@ METHODS: dict[str, Method] = {
             for retrievers in _CONTROLS
         ),
         *(compose((REPRESENTATION,), strategy) for strategy in (ZERO_SHOT, REFLEXION)),
+        *SLOW_METHODS,
     )
 }
 """All methods by name, in the order in which commands and documents list them."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from benchmark.growth import Difference, Growth
+from benchmark.growth.examples import QUADRATIC
 from benchmark.models import Generation
 from benchmark.oracles.inputs import InputRecipe
 from benchmark.oracles.programs import VerifierPrograms
@@ -53,6 +55,14 @@ class ProgramTester(Protocol):
         """Return the score of the answer by the problem's verifier, which is computed once."""
         ...
 
+    async def growth(self, answer: Generation) -> Growth | None:
+        """Return the growth of the answer's running time, measured once; None if it cannot be measured."""
+        ...
+
+    async def difference(self, slow: Generation, answer: Generation) -> Difference | None:
+        """Return a small input on which the answer's program differs from a slow one; None without any."""
+        ...
+
 
 class DryProgramTester:
     """A `ProgramTester` for estimates: all programs work at once, or none before the last one."""
@@ -85,3 +95,11 @@ class DryProgramTester:
         """Return the assumed score, with one failing case of 100 characters a text."""
         cases = () if self._passes else (OracleCase("x" * 100, "x" * 100, "x" * 100, "WA"),)
         return VerifierScore(int(self._passes), self._passes, self._passes, cases)
+
+    async def growth(self, _answer: Generation) -> Growth:
+        """Return the growth of a quadratic program."""
+        return QUADRATIC
+
+    async def difference(self, _slow: Generation, _answer: Generation) -> Difference:
+        """Return an example with 100 characters a text."""
+        return Difference("x" * 100, "x" * 100, "x" * 100)

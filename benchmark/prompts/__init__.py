@@ -39,6 +39,7 @@ from benchmark.prompts.oracles import (
     written_tests_prompt,
 )
 from benchmark.prompts.refinement import REFINE_TEMPLATES, HiddenRun, RefineTurn, refine_prompt
+from benchmark.prompts.slow import SLOW_TEMPLATES
 from benchmark.prompts.templates import TemplateError, Templates, our_templates, templates_with
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "REFLECTED_TEMPLATES",
     "REVISION_TEMPLATES",
     "SIMILAR_TEMPLATES",
+    "SLOW_TEMPLATES",
     "SOLVE_TEMPLATES",
     "TAGGED_TEMPLATES",
     "TEXTBOOK_TEMPLATES",

@@ -65,12 +65,13 @@ def refine_prompt(
         # Providers refuse a message without text.
         text = turn.reply.strip() or form.templates.render("refine/empty_answer")
         messages.append(Message("assistant", text, turn.blocks))
-        messages.append(Message("user", _repair(turn.failed, form)))
+        messages.append(Message("user", repair_message(turn.failed, form)))
     used = ("refine/instructions", "problem", *(REFINE_TEMPLATES[1:] if turns else ()))
     return Prompt(tuple(messages), form.templates.hash(*used), temperature)
 
 
-def _repair(failed: SampleRun | HiddenRun, form: PromptFormat) -> str:
+def repair_message(failed: SampleRun | HiddenRun, form: PromptFormat) -> str:
+    """Return P-16: the phase, the verdict and its details, and the request for a correction."""
     verdict = failed.verdict
     if verdict is Verdict.NO_CODE:
         phase, details = "no program found", ""

@@ -53,10 +53,14 @@ class ScriptStage:
     """The reply without a program to the message that led to this stage; empty in the first stage."""
     hints: tuple[re.Pattern[str], ...]
     """A message that matches one of these leads to the next stage."""
+    doubts: tuple[re.Pattern[str], ...]
+    """A message that matches one of these does not help, whatever hints it contains."""
 
     def is_helped_by(self, text: str) -> bool:
-        """Return whether the text contains a hint of this stage."""
-        return any(hint.search(text) for hint in self.hints)
+        """Return whether the text contains a hint of this stage, and nothing that the student does not believe."""
+        return any(hint.search(text) for hint in self.hints) and not any(
+            doubt.search(text) for doubt in self.doubts
+        )
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,7 @@ def _read_script(path: Path) -> StudentScript:
             question=stage["question"].strip(),
             understood=stage.get("understood", "").strip(),
             hints=tuple(re.compile(hint, re.IGNORECASE) for hint in stage["hints"]),
+            doubts=tuple(re.compile(doubt, re.IGNORECASE) for doubt in stage.get("doubts", ())),
         )
         for stage in script["stages"]
     )
@@ -172,20 +177,25 @@ def reply_to(messages: Sequence[Message]) -> str:
 
 def _read(messages: Sequence[Message]) -> _Conversation | None:
     """Return the state after these messages; None if no user message names a practice problem."""
-    user_texts = [message.content for message in messages if message.role == "user"]
-    openings = ((number, script_named_in(text)) for number, text in enumerate(user_texts))
+    openings = (
+        (number, script_named_in(message.content) if message.role == "user" else None)
+        for number, message in enumerate(messages)
+    )
     number, script = next(((number, script) for number, script in openings if script), (0, None))
     if script is None:
         return None
-    opening, later = user_texts[number], user_texts[number + 1 :]
-    position, helped = _first_stage(script, opening), False
-    for text in later:
-        helped = script.stages[position].is_helped_by(text)
-        position += helped
+    position, helped = _first_stage(script, messages[number].content), False
+    for message in messages[number + 1 :]:
+        if message.role == "user":
+            helped = script.stages[position].is_helped_by(message.content)
+            position += helped
+        else:
+            position = max(position, _stage_shown_in(script, message.content))
+    latest = next(message.content for message in reversed(messages) if message.role == "user")
     stage = script.stages[position]
     program = _collapse_spaces(stage.program)
     shown = any(program in _collapse_spaces(message.content) for message in messages)
-    return _Conversation(script, stage, helped, shown, talk=requests_no_program(user_texts[-1]))
+    return _Conversation(script, stage, helped, shown, talk=requests_no_program(latest))
 
 
 def requests_no_program(text: str) -> bool:
@@ -225,6 +235,16 @@ def _first_stage(script: StudentScript, opening: str) -> int:
         if not attempt or not stage.is_helped_by(result):
             return position
         position += 1
+
+
+def _stage_shown_in(script: StudentScript, reply: str) -> int:
+    """Return the index of the last stage whose program the reply contains; 0 without any.
+
+    A prompt may show the last program only, without the messages that led to it (Refine, slow programs).
+    """
+    shown = _collapse_spaces(reply)
+    stages = (index for index, stage in enumerate(script.stages) if _collapse_spaces(stage.program) in shown)
+    return max(stages, default=0)
 
 
 def _normalised(text: str) -> str:

@@ -1,11 +1,21 @@
 """The program tester of a run: programs for verifiers and candidates, run in the judge's threads."""
 
+import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
 from benchmark import judging
+from benchmark.growth import (
+    Difference,
+    Growth,
+    compare,
+    difference_of,
+    growth_of,
+    perform_curve,
+    request_curve,
+)
 from benchmark.methods import VerifierScore
-from benchmark.models import Generation, WorkItem
+from benchmark.models import Generation, GrowthCurve, WorkItem
 from benchmark.oracles import store, verifications
 from benchmark.oracles.inputs import InputRecipe, accepts_all, makes_valid_inputs, written_tests
 from benchmark.oracles.programs import VerifierPrograms
@@ -14,6 +24,9 @@ from benchmark.runner.judges import JudgeFaultError, RunJudge
 from judge import SandboxFaultError, SandboxUnavailableError
 
 T = TypeVar("T")
+
+_POLL_SECONDS = 0.2
+"""Seconds between two looks at a growth curve that another process measures."""
 
 
 class JudgedProgramTester:
@@ -77,6 +90,33 @@ class JudgedProgramTester:
             return VerifierScore(said.passed, said.samples_passed, said.accepted, cases)
 
         return await self._run(score)
+
+    async def growth(self, answer: Generation) -> Growth | None:
+        """See `benchmark.methods.ProgramTester`."""
+        while True:
+            curve = await self._run(lambda: self._measured(answer))
+            if curve.finished_at is not None:
+                return growth_of(curve)
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def _measured(self, answer: Generation) -> GrowthCurve:
+        """Return the curve of the answer's program, measured unless another process measures it now."""
+        curve = request_curve(judging.store_submission(self._problem, answer.code, self._language))
+        perform_curve(curve.pk)
+        curve.refresh_from_db()
+        return curve
+
+    async def difference(self, slow: Generation, answer: Generation) -> Difference | None:
+        """See `benchmark.methods.ProgramTester`."""
+
+        def found() -> Difference | None:
+            programs = (
+                judging.store_submission(self._problem, one.code, self._language) for one in (slow, answer)
+            )
+            comparison = compare(*programs)
+            return difference_of(comparison) if comparison else None
+
+        return await self._run(found)
 
     async def _run(self, work: Callable[[], T]) -> T:
         try:

@@ -11,12 +11,16 @@ from benchmark.views.charts import mark
 _WIDTH, _HEIGHT = 480, 340
 """The size of the chart: narrow, because its texts must be readable on a small screen."""
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 18, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 34, 50
 
 
 def growth_svg(series: Measured, growth: Growth) -> str:
     """Return the curve as an <svg> element with all texts escaped; empty without points. A table must list them."""
     return _Chart(series, growth).svg() if series.points else ""
+
+
+_STEPS = 24
+"""Segments of the drawn fit, which the start-up bends."""
 
 
 class _Chart:
@@ -59,7 +63,7 @@ class _Chart:
         parts.append(
             f'<text class="tick" x="{(_WIDTH + _LEFT) / 2:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">{name}</text>'
         )
-        parts.append(f'<text class="tick" x="4" y="{_TOP - 6}">CPU s</text>')
+        parts.append('<text class="tick" x="4" y="16">CPU s</text>')
         return "".join([*parts, "</svg>"])
 
     def _grid(self) -> Iterator[str]:
@@ -70,21 +74,27 @@ class _Chart:
         low, high = self._x
         for power in range(ceil(low), floor(high) + 1):
             x = self._across(10.0**power)
+            anchor = "end" if x > _WIDTH - _RIGHT - 24 else "middle"
             yield self._line("grid", x, _TOP, x, _HEIGHT - _BOTTOM)
             yield (
-                f'<text class="tick" x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 18}" text-anchor="middle">'
+                f'<text class="tick" x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 20}" text-anchor="{anchor}">'
                 f"{_power(power)}</text>"
             )
 
     def _fit(self) -> Iterator[str]:
-        """Yield the line of the fit, from the first size it uses to the bound."""
+        """Yield the fit with the start-up, from the first size that it uses to the bound."""
         fit, series = self._series.fit, self._series
         if fit is None:
             return
         start, end = fit.sizes[0], series.largest
-        first, last = (series.start_up + fit.seconds(size) for size in (start, end))
-        yield '<g class="curve curve-3">'
-        yield self._line("fit", self._across(start), self._down(first), self._across(end), self._down(last))
+        sizes = [start * (end / start) ** (step / _STEPS) for step in range(_STEPS + 1)]
+        values = [series.start_up + fit.seconds(size) for size in sizes]
+        places = " ".join(
+            f"{self._across(size):.1f},{self._down(value):.1f}"
+            for size, value in zip(sizes, values, strict=True)
+        )
+        last = values[-1]
+        yield f'<g class="curve curve-3"><polyline class="fit" points="{places}"/>'
         title = f"fit at the bound {series.parameter} = {number(end)}: {seconds(last)}"
         yield f"<g><title>{html.escape(title)}</title>{mark(3, self._across(end), self._down(last))}</g></g>"
 
@@ -96,6 +106,6 @@ class _Chart:
 
 def _power(exponent: int) -> str:
     """Return a power of ten as a short label."""
-    if exponent >= 6:
+    if exponent >= 4:
         return f"10{''.join('⁰¹²³⁴⁵⁶⁷⁸⁹'[int(digit)] for digit in str(exponent))}"
-    return f"{10.0**exponent:g}" if exponent < 4 else number(10**exponent)
+    return f"{10.0**exponent:g}"

@@ -32,7 +32,7 @@ PAGES = {
     "growth": RESEARCHERS,
     "verifier": RESEARCHERS, "chain": RESEARCHERS, "run": RESEARCHERS, "run_progress": RESEARCHERS,
     "run_refinement": RESEARCHERS, "run_items": RESEARCHERS, "run_report": RESEARCHERS,
-    "sessions": TUTORS, "session": TUTORS,
+    "sessions": TUTORS, "session": TUTORS, "session_growth": TUTORS, "trajectory_growth": READERS,
     "codebook": ANYBODY, "codebook_version": ANYBODY, "training": ANYBODY, "training_result": ANYBODY,
     "training_results": ADMINS,
     "program_scores": RESEARCHERS, "arms": RESEARCHERS,

@@ -14,6 +14,7 @@ from tutoring.actions.base import SessionAction
 from tutoring.checks.checking import check_once_closed
 from tutoring.models import AbandonReason, AuditEntry, Session
 from tutoring.models.payloads import SessionClosed, SessionInvalidated
+from tutoring.scores.growth import request_growth
 from tutoring.scores.program_scores import request_scores
 from tutoring.sessions.assignments import end_assignment
 from tutoring.sessions.context import RefusedError, SessionContext
@@ -59,6 +60,7 @@ def _abandon(session: Session) -> None:
     end_assignment(session, now)
     check_once_closed(session)
     request_scores(session)
+    request_growth(session)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from tutoring.actions.base import SessionAction
 from tutoring.checks.checking import check_once_closed
 from tutoring.models import Session
 from tutoring.models.payloads import ExecutionFailed, ExecutionRequested, SessionClosed, VerdictRecorded
+from tutoring.scores.growth import request_growth
 from tutoring.scores.program_scores import request_scores
 from tutoring.sessions.assignments import end_assignment
 from tutoring.sessions.context import SessionContext
@@ -98,6 +99,7 @@ def _close_with_verdict(session: Session, judgement: Judgement) -> None:
     end_assignment(session, now)
     check_once_closed(session)
     request_scores(session)
+    request_growth(session)
 
 
 def _decisive_test(judgement: Judgement) -> tuple[int | None, float | None]:

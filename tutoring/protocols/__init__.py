@@ -68,6 +68,8 @@ class Rules(Record):
     """Whether tutor and model may exchange messages after the end, out of protocol."""
     hide_model: bool = False
     """Whether names of models and vendors in the prose of replies are hidden from the tutor."""
+    show_growth: bool = False
+    """Whether the tutor may look at the measured growth of programs during the session too, and not only afterwards."""
     characters_per_second: int | None = None
     """Pace at which a reply is shown, the same for every model; None: as it arrives."""
     seconds_to_first_word: int | None = None
@@ -79,11 +81,15 @@ class Rules(Record):
     @property
     def verdict_policy(self) -> str:
         """What the tutor sees of the verdict, and may say of verdicts, in words for the tutor."""
-        return f"{_SEES[self.tutor_sees]} {_MAY_SAY[self.tutor_may_say]}"
+        growth = f" {_SEES_GROWTH}" if self.show_growth else ""
+        return f"{_SEES[self.tutor_sees]} {_MAY_SAY[self.tutor_may_say]}{growth}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the rules as `Protocol.rules` stores them."""
-        return self.model_dump(mode="json", by_alias=True)
+        stored = self.model_dump(mode="json", by_alias=True)
+        if not self.show_growth:  # protocols without the field keep their hash
+            del stored["show_growth"]
+        return stored
 
     @classmethod
     def from_json(cls, data: dict[str, Any], where: str) -> Rules:
@@ -100,6 +106,8 @@ class Rules(Record):
         """Return the rules with some fields changed. Raises ValidationError."""
         return Rules(**{**dict(self), **changes})
 
+
+_SEES_GROWTH = "During the session you may look at the measured growth of each program’s running time."
 
 _SEES: dict[TutorSees, str] = {
     "full": "After the execution you see the verdict, how many tests passed, and the first test that failed.",

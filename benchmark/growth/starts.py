@@ -1,0 +1,61 @@
+"""Start programs: stored programs whose only failures are exceeded time limits."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from benchmark.models import Judgement, Problem, Submission
+from judge import Policy, Verdict
+
+
+@dataclass(frozen=True)
+class Start:
+    """A slow program. `right` means that it passes all tests within four times the limit; False: unknown."""
+
+    submission: int
+    problem: str
+    right: bool
+
+
+def find_starts(problems: Iterable[Problem], language: str) -> dict[str, list[Start]]:
+    """Return the start programs in the language by the ids of problems, right ones first, else the oldest first.
+
+    Every test that was judged is accepted or exceeds the time limit. Judgements of an older version of the problem,
+    and those on generated suites, do not count.
+    """
+    found: dict[int, Start] = {}
+    for row, problem in _judgements(problems, language):
+        tests = {test["verdict"] for test in (row.result or {}).get("tests", ())}
+        right = row.relaxed_verdict == Verdict.AC
+        before = found.get(row.submission_id)
+        if tests <= {Verdict.AC, Verdict.TLE}:
+            kept = right or (before is not None and before.right)
+            found[row.submission_id] = Start(row.submission_id, problem, kept)
+        elif before is not None or row.submission_id in found:
+            del found[row.submission_id]
+    starts: dict[str, list[Start]] = {}
+    for start in sorted(found.values(), key=lambda one: (not one.right, one.submission)):
+        starts.setdefault(start.problem, []).append(start)
+    return starts
+
+
+def _judgements(problems: Iterable[Problem], language: str) -> Iterator[tuple[Judgement, str]]:
+    """Yield the finished judgements on the imported tests that found a program too slow."""
+    by_id = {problem.pk: problem for problem in problems}
+    rows = Judgement.objects.filter(
+        submission__problem__in=by_id,
+        submission__language=language,
+        suite=Judgement.TestScope.ALL,
+        test_suite=None,
+        policy=Policy.FAIR,
+        state=Judgement.State.DONE,
+        verdict=Verdict.TLE,
+    ).select_related("submission")
+    for row in rows.order_by("pk"):
+        problem = by_id[row.submission.problem_id]
+        if row.problem_hash == problem.content_hash:
+            yield row, problem.external_id
+
+
+def sources_of(submissions: Iterable[int]) -> dict[int, str]:
+    """Return the programs by the ids of their submissions."""
+    return dict(Submission.objects.filter(pk__in=submissions).values_list("pk", "source"))

@@ -1,0 +1,80 @@
+"""The growth of a session's programs: for its tutor, and for readers of trajectories, after the session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from accounts.roles import Role, requires_role
+from benchmark.growth import growth_of
+from benchmark.views.growth import GrowthSummary, growth_summary
+from tutoring.models import Session
+from tutoring.protocols import rules_of
+from tutoring.scores.growth import SessionProgram, request_growth, session_programs
+from tutoring.sessions.conversation import session_for_tutor
+from tutoring.trajectories.trajectory import readable_session
+from tutoring.views.requests import person_of
+from tutoring.views.review_requests import for_trajectory_readers
+
+
+@dataclass(frozen=True)
+class ProgramGrowth:
+    """A program of a session with its growth, ready for the page. `state` says why there is no growth."""
+
+    generation: int
+    growth: GrowthSummary | None
+    state: str
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires_role(Role.TUTOR)
+def session_growth(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Show the tutor the growth of the session's programs once it may be shown. POST requests measurements."""
+    try:
+        session = session_for_tutor(session_id, person_of(request).pk)
+    except Session.DoesNotExist:
+        raise Http404("There is no such session.") from None
+    if session.state != Session.State.CLOSED and not _shown_before_the_end(session):
+        raise Http404("The growth of programs is shown after the session.")
+    if request.method == "POST":
+        request_growth(session)
+        return redirect("session_growth", session_id)
+    return _page(request, session, for_tutor=True)
+
+
+@require_GET
+@for_trajectory_readers
+def trajectory_growth(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Show readers of trajectories the growth of a closed session's programs."""
+    session = readable_session(person_of(request), session_id)
+    if session.state != Session.State.CLOSED:
+        raise Http404("The growth of programs is shown after the session.")
+    return _page(request, session, for_tutor=False)
+
+
+def _shown_before_the_end(session: Session) -> bool:
+    return session.protocol is not None and rules_of(session.protocol).show_growth
+
+
+def _page(request: HttpRequest, session: Session, *, for_tutor: bool) -> HttpResponse:
+    programs = [_shown(one) for one in session_programs(session)]
+    missing = any(one.curve is None for one in session_programs(session))
+    return render(
+        request,
+        "tutoring/growth.html",
+        {"session": session, "programs": programs, "missing": missing, "for_tutor": for_tutor},
+    )
+
+
+def _shown(program: SessionProgram) -> ProgramGrowth:
+    curve = program.curve
+    if curve is None:
+        return ProgramGrowth(program.generation, None, "Not measured.")
+    growth = growth_of(curve)
+    if growth is not None:
+        return ProgramGrowth(program.generation, growth_summary(growth), "")
+    return ProgramGrowth(program.generation, None, curve.fault or "Waiting for measurement.")
