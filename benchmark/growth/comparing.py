@@ -29,7 +29,7 @@ _SEEDS = 6
 """Inputs of each size."""
 
 _MOST_SHOWN = 2_000
-"""Characters of the largest input that is told."""
+"""Characters of the longest input."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class Difference:
 def compare(slow: Submission, candidate: Submission) -> SlowComparison | None:
     """Return the stored comparison of two programs for a problem, and make it if there is none.
 
-    None if the slow program fails a sample, so that it is no oracle. Raises NoSizesError and the errors of the sandbox.
+    None if the slow program fails a sample, so that it is no oracle, or if the candidate does not compile.
+    Raises NoSizesError and the errors of the sandbox.
     """
     recipe = growth_recipe(slow.problem)
     key = {
@@ -58,7 +59,10 @@ def compare(slow: Submission, candidate: Submission) -> SlowComparison | None:
         return stored
     if not passes_samples(slow):
         return None
-    compared, difference, wrong = _compared(slow, candidate, recipe)
+    try:
+        compared, difference, wrong = _compared(slow, candidate, recipe)
+    except judge.CompilationError:
+        return None
     found = asdict(difference) if difference else None
     row, _ = SlowComparison.objects.get_or_create(
         **key, defaults={"compared": compared, "difference": found, "slow_is_wrong": wrong}
