@@ -24,6 +24,7 @@ from typing import Any
 from benchmarks import runner
 from benchmarks.bare_calls import (
     IN_FLIGHT,
+    REPOSITORY,
     Cost,
     alternate,
     bare,
@@ -60,7 +61,7 @@ def main() -> int:
     command = [sys.executable, "-m", "benchmarks.arms", "--serve"]
     with (
         tempfile.TemporaryDirectory(prefix="hintbench-arms-") as folder,
-        subprocess.Popen(command, cwd=runner.REPOSITORY, stdout=subprocess.PIPE, text=True) as server,
+        subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as server,
     ):
         try:
             assert server.stdout is not None

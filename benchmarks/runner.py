@@ -1,14 +1,14 @@
 """Generations a second and their CPU time, by manage.py run_baseline and by inspect_ai.
 
-    python -m benchmarks.runner [--inspect PYTHON] [--attempts N]
+    python -m benchmarks.runner [--inspect PYTHON] [--attempts N] [--rounds N]
 
 Both call the same local fake of OpenAI, which replies after 50 ms with 2.1 kB, with 64 calls in flight. PYTHON is the
 interpreter of an environment with inspect_ai and openai (default: INSPECT_PYTHON); without one its rows are left out.
-run_baseline stores every reply durably; the replies hold no program, so nothing is judged. "calls alone" are the same
-calls with the same SDK without storage, the lower bound. The last rows are a resume of 100 000 items and a dry run of
-307 problems, as many as in the USACO benchmark, with the eight methods of the papers. Targets: docs/architecture.md.
-The exit status is 1 if the CPU time or a delay misses its target; the rate has no target, because it depends on other
-load.
+run_baseline stores every reply durably; the replies hold no program, so nothing is judged. "bare calls" are the same
+calls with the bare SDK (benchmarks.bare_calls), the lower bound, in rounds that alternate. The last rows are a resume
+of 100 000 items and a dry run of 307 problems, as many as in the USACO benchmark, with the eight methods of the papers.
+Targets: docs/architecture.md. The exit status is 1 if the CPU time or a delay misses its target; the rate has no
+target, because it depends on other load.
 """
 
 from __future__ import annotations
@@ -25,12 +25,22 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from benchmarks.bare_calls import (
+    IN_FLIGHT,
+    REPOSITORY,
+    Cost,
+    alternate,
+    bare,
+    median,
+    ratio,
+    write_conversations,
+)
+
 DELAY = 0.050
-IN_FLIGHT = 64
 PROBLEMS = 484
 DRY_RUN_PROBLEMS = 307
 STATEMENT = "There are cows on a road, and each of them has a number. " * 50
@@ -46,6 +56,7 @@ def main() -> int:
     )
     parser.add_argument("--inspect", default=os.environ.get("INSPECT_PYTHON"), metavar="PYTHON")
     parser.add_argument("--attempts", type=int, default=13, metavar="N", help="at each of the 484 problems")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N")
     parser.add_argument("--serve", action="store_true", help="run only the fake OpenAI server")
     arguments = parser.parse_args()
     if arguments.serve:
@@ -65,15 +76,33 @@ def main() -> int:
 def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:
     """Print the table; return 1 if a target is missed."""
     open_site(folder, address)
+    from benchmark.models import Generation
+
     fill()
     print(f"{'runner':<12} {'generations/s':>13} {'CPU ms each':>11}")
-    rate, processor = slope(ours, arguments.attempts)
-    print(f"{'run_baseline':<12} {rate:13.0f} {processor:11.2f}")
-    least = asyncio.run(calls_alone(PROBLEMS * (arguments.attempts - 1)))
-    print(f"{'calls alone':<12} {least[0]:13.0f} {least[1]:11.2f}")
+    conversations = folder / "conversations.json"
+    timed(baseline("--method", "zero-shot", "--set", "temperature=0"))
+    write_conversations(conversations, Generation.objects.values_list("messages", flat=True))
+    temperatures = count(1)
+
+    def ours() -> Cost:
+        # Another temperature each time, so that no reply comes from the cache.
+        def run(attempts: int) -> tuple[float, float]:
+            options = ("--attempts", str(attempts), "--concurrency", str(IN_FLIGHT))
+            temperature = f"temperature={next(temperatures) / 1000}"
+            return timed(baseline("--method", "zero-shot", *options, "--set", temperature))
+
+        return slope(run, arguments.attempts)
+
+    calls = PROBLEMS * (arguments.attempts - 1)
+    costs, floors = alternate(arguments.rounds, ours, lambda: bare(address, conversations, calls))
+    processor = median(costs).milliseconds
+    for name, cost in (("run_baseline", median(costs)), ("bare calls", median(floors))):
+        print(f"{name:<12} {cost.rate:13.0f} {cost.milliseconds:11.2f}")
+    print(f"ratio {ratio(costs, floors)}")
     if arguments.inspect:
         theirs = slope(lambda attempts: inspect(arguments.inspect, folder, address, attempts), 4)
-        print(f"{'inspect_ai':<12} {theirs[0]:13.0f} {theirs[1]:11.2f}")
+        print(f"{'inspect_ai':<12} {theirs.rate:13.0f} {theirs.milliseconds:11.2f}")
     else:
         print("inspect_ai is absent: give --inspect PYTHON or INSPECT_PYTHON")
     resumed = resume_seconds()
@@ -103,11 +132,11 @@ def open_site(folder: Path, address: str) -> None:
     django.setup()
 
 
-def slope(run: Callable[[int], tuple[float, float]], attempts: int) -> tuple[float, float]:
-    """Return generations a second and CPU ms of each, without start and end of the process."""
+def slope(run: Callable[[int], tuple[float, float]], attempts: int) -> Cost:
+    """Return the cost of a generation, without start and end of the process."""
     (short_wall, short_cpu), (long_wall, long_cpu) = run(1), run(attempts)
     more = PROBLEMS * (attempts - 1)
-    return more / (long_wall - short_wall), (long_cpu - short_cpu) / more * 1000
+    return Cost((long_cpu - short_cpu) / more * 1000, more / (long_wall - short_wall))
 
 
 def timed(command: list[str], *, status: int = 0, **environment: str) -> tuple[float, float]:
@@ -127,33 +156,6 @@ def baseline(*arguments: str, dataset: str = "cows") -> list[str]:
     if "--resume" not in arguments:
         command += ["--dataset", dataset, "--model", "compatible:stub"]
     return [*command, *arguments]
-
-
-def ours(attempts: int) -> tuple[float, float]:
-    # A different temperature each time, so that no reply comes from the cache.
-    temperature = f"temperature={1 + attempts / 1000}"
-    arguments = ("--method", "zero-shot", "--attempts", str(attempts), "--concurrency", str(IN_FLIGHT))
-    return timed(baseline(*arguments, "--set", temperature))
-
-
-async def calls_alone(calls: int) -> tuple[float, float]:
-    """Return calls a second and CPU ms of each."""
-    from benchmark.providers import Message, Parameters, complete, open_provider, parse_model_spec
-
-    provider = open_provider(parse_model_spec("compatible:stub"))
-    left = iter(range(calls))
-
-    async def slot() -> None:
-        for _ in left:
-            await complete(provider, "stub", [Message("user", STATEMENT)], Parameters(temperature=1.0))
-
-    start, before = time.monotonic(), time.process_time()
-    async with asyncio.TaskGroup() as slots:
-        for _ in range(IN_FLIGHT):
-            slots.create_task(slot())
-    wall, processor = time.monotonic() - start, time.process_time() - before
-    await provider.aclose()
-    return calls / wall, processor / calls * 1000
 
 
 def inspect(python: str, folder: Path, address: str, attempts: int) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """Set-up shared by all tests."""
 
+import gc
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -36,6 +37,17 @@ SLOW_FIXTURES = {
     "start_stack",
 }
 """The fixtures that start other programs or read large real data. Their tests are marked `slow`."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect tests without the garbage collector: what a collection creates lives until the end of the run."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -124,6 +124,7 @@ def validate(
                 time_factor=machine.factor,
                 stop_at_first_failure=False,
                 maximum_timeouts=timeouts[index],
+                compile_time=settings.JUDGE_COMPILE_TIME,
             ),
         )
 

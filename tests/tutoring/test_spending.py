@@ -27,6 +27,7 @@ from benchmark.providers import Completed, TokenUsage
 from tests.fake_providers import FakeProviders, Script
 from tests.tutoring.dialogues import TALK, SessionUnderTest, model, start
 from tutoring.actions import AskAgain
+from tutoring.checks import model_checking
 from tutoring.models import Draft, Event, Protocol, Reply, RuleCheck, Session
 from tutoring.protocols import freeze, rules_of
 from tutoring.replies.model_answer import ModelAnswer
@@ -280,3 +281,23 @@ def test_a_model_check_is_counted_and_refused_under_a_cap(
     assert (row.calls, row.microdollars) == (2, 2 * (11 * 1000 + 7 * 2000)), (
         "an unreadable answer is paid for"
     )
+
+
+def test_a_model_check_stops_before_the_call_after_a_cap_is_reached(
+    priced: SessionUnderTest, fake_providers: FakeProviders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_checking, "MAXIMUM_CONCURRENT_CALLS", 1)
+    for _ in range(3):
+        priced.say()
+        priced.reply(TALK)
+    Session.objects.update(state=Session.State.CLOSED)
+    LanguageModel.objects.filter(pk=model("openai:checker").pk).update(price=TYPED)
+    cost = 11 * 1000 + 7 * 2000
+    caps.set_cap("model", "openai:checker", "total", 2 * cost / 1e6)
+    fake_providers.script(*[Script(("[]",))] * 3)
+    with pytest.raises(CommandError, match="The spending cap of model openai:checker of"):
+        call_command("check_rules", "--model", "openai:checker", stdout=io.StringIO())
+    assert len(fake_providers.requests) == 2
+    assert not RuleCheck.objects.by_models().exists()
+    row = DailySpend.objects.get(model_spec="openai:checker")
+    assert (row.calls, row.microdollars) == (2, 2 * cost)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Mapping
 
 from benchmark.model_calls import caps, catalogue, ledger
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel
+from benchmark.models.spending import MICRO
 from benchmark.providers import (
     Message,
     ModelReply,
@@ -38,8 +40,8 @@ def check_session_with_model(session: Session, model: LanguageModel) -> RuleChec
     """Check every message of the tutor with the model and store its answers as findings. The check freezes the row.
 
     If the same model with the same parameters has checked the same session with the same prompts, return that check
-    without a call. Raise CapReachedError before the first call if a spending cap refuses it, ProviderError if a call
-    fails permanently, and UnreadableAnswerError for an answer of another form. No check is stored then; the ledger has
+    without a call. Raise CapReachedError before a call that a spending cap refuses, ProviderError if a call fails
+    permanently, and UnreadableAnswerError for an answer of another form. No check is stored then; the ledger has
     the calls that were paid for.
     """
     rules = current_rule_set()
@@ -79,23 +81,32 @@ def check_session_with_model(session: Session, model: LanguageModel) -> RuleChec
 
 def _paid_replies(model: LanguageModel, spec: ModelSpec, prompts: list[str]) -> list[ModelReply]:
     """Return the replies to the prompts, and add their cost to the ledger, also if one of the calls fails."""
-    if not prompts:
-        return []
     account = Account.of_model(model)
-    caps.refuse(account)
     replies: dict[int, ModelReply] = {}
-    try:
-        asyncio.run(_call_all(spec, Parameters.from_json(model.parameters), prompts, replies))
-    finally:
-        usages = [reply.usage for reply in replies.values()]
-        ledger.record(
-            account,
-            [
-                Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
-                for usage in usages
-            ],
-        )
+    while missing := [number for number in range(len(prompts)) if number not in replies]:
+        caps.refuse(account)
+        paid: dict[int, ModelReply] = {}
+        wanted = {number: prompts[number] for number in missing}
+        try:
+            parameters = Parameters.from_json(model.parameters)
+            asyncio.run(_call_all(spec, parameters, wanted, paid, _below_cap(account, paid)))
+        finally:
+            ledger.record(account, map(_spending, paid.values()))
+        replies |= paid
     return [replies[number] for number in range(len(prompts))]
+
+
+def _spending(reply: ModelReply) -> Spending:
+    usage = reply.usage
+    return Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
+
+
+def _below_cap(account: Account, paid: Mapping[int, ModelReply]) -> Callable[[], bool]:
+    """Return a function that returns whether the replies paid for now leave something of every spending cap."""
+    left = caps.dollars_left(account)
+    if left is None:
+        return lambda: True
+    return lambda: sum(account.microdollars(_spending(one)) or 0 for one in paid.values()) < left * MICRO
 
 
 def _model_name(replies: list[ModelReply], spec: ModelSpec) -> str:
@@ -104,21 +115,27 @@ def _model_name(replies: list[ModelReply], spec: ModelSpec) -> str:
 
 
 async def _call_all(
-    spec: ModelSpec, parameters: Parameters, prompts: list[str], replies: dict[int, ModelReply]
+    spec: ModelSpec,
+    parameters: Parameters,
+    prompts: Mapping[int, str],
+    replies: dict[int, ModelReply],
+    may_call: Callable[[], bool],
 ) -> None:
-    """Store the reply to each prompt under the prompt's number. Raises ProviderError."""
+    """Store the reply to each prompt under the prompt's number, while calls may begin. Raises ProviderError."""
     provider = open_provider(spec)
     limit = asyncio.Semaphore(MAXIMUM_CONCURRENT_CALLS)
     retry = RetryPolicy(announce=_log_retry)
 
     async def call(number: int) -> None:
         async with limit:
+            if not may_call():
+                return
             messages = [Message("user", prompts[number])]
             replies[number] = await complete(provider, spec.model, messages, parameters, retry=retry)
 
     try:
         async with asyncio.TaskGroup() as group:
-            for number in range(len(prompts)):
+            for number in prompts:
                 group.create_task(call(number))
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None

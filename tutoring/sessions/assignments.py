@@ -38,6 +38,11 @@ def rehearsed_sessions() -> QuerySet[Assignment, Any]:
     return Assignment.objects.filter(study__rehearsal=True, session__isnull=False).values("session")
 
 
+def is_concealed(session: Session) -> bool:
+    """Return whether a study assigned the session, so that its page says nothing of the model. Rehearsals are open."""
+    return Assignment.objects.filter(session=session, study__rehearsal=False).exists()
+
+
 def concealed_sessions(person: Person) -> QuerySet[Assignment, Any]:
     """Return the ids of the sessions of unfinished studies of this tutor, whose records name the arms."""
     return Assignment.objects.filter(

@@ -31,6 +31,7 @@ from tutoring.models.payloads import (
     VerdictRecorded,
 )
 from tutoring.protocols import Rules, TutorSees, rules_of
+from tutoring.sessions.assignments import is_concealed
 from tutoring.sessions.budgets import SessionBudget
 from tutoring.sessions.context import Command, SessionContext
 from tutoring.sessions.masking import Span, StreamMask, mask, stream_mask_of
@@ -130,6 +131,7 @@ class TutorView:
     draft: str
     draft_revision: int
     scripted: bool
+    """Whether the model is scripted, and the page may say so."""
     refusals: dict[PageCommand, str | None]
     """For each command of the page, the sentence that says why it is refused now; None if it is allowed."""
     fresh: bool
@@ -176,7 +178,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
         latest_program=_program(context),
         draft=draft.text,
         draft_revision=draft.revision,
-        scripted=session.scripted,
+        scripted=session.scripted and not is_concealed(session),
         refusals=page_refusals(context),
         fresh=not any(event.kind == Event.Kind.MESSAGE for event in context.events),
         debriefing=any(event.out_of_protocol for event in context.events),

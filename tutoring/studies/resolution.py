@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TypeVar
@@ -19,6 +19,7 @@ from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
 from tutoring.actions import has_scripted_student
 from tutoring.models import Protocol, Session
 from tutoring.protocols import rules_of
+from tutoring.studies.arm_plans import plan_fault
 from tutoring.studies.design import (
     AutomaticArm,
     Design,
@@ -70,6 +71,8 @@ def resolve(design: Design, version: int = 1) -> Resolution:
         faults.append(
             f"The maximum of {maximum} pairs exceeds the {len(problems)} eligible problems. Lower it or leave it out."
         )
+    if not faults:
+        faults += _plan_faults(design, models, problems)
     if faults:
         raise DesignError(*dict.fromkeys(faults))
     named = {pseudonym(person): person for person in tutors}
@@ -176,6 +179,15 @@ def _automatic_faults(arm: AutomaticArm, model: LanguageModel | None) -> Iterato
         yield f"Arm {arm.name}: {error}"
     if model is not None:
         yield from _spec_faults(arm.name, model)
+
+
+def _plan_faults(
+    design: Design, models: Mapping[str, LanguageModel], problems: Sequence[Problem]
+) -> Iterator[str]:
+    ids = [problem.external_id for problem in problems]
+    for arm in design.automatic_arms:
+        if fault := plan_fault(arm, models[arm.model], problems[0].dataset, ids):
+            yield fault
 
 
 def _human_faults(

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from benchmark.methods import METHODS, Method, SettingsError, format_value, parse_settings
+from benchmark.methods import SettingsError
 from benchmark.model_calls import RateLimits, RunBudget, catalogue
-from benchmark.models import Dataset, LanguageModel, Run
-from benchmark.providers import Parameters, parse_model_spec
+from benchmark.models import Dataset, Run
 from benchmark.runner import (
     CannotRunError,
     QueueUnavailableError,
     RunOptions,
     RunPlan,
-    RunScope,
     connected_workers,
     dispatch,
-    plan_run,
     prepare_resume,
     start_run,
 )
 from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.studies.actions import StudyRefusedError, lock_study, require_admin
-from tutoring.studies.design import AutomaticArm, parse_frozen
+from tutoring.studies.arm_plans import plan_chains
+from tutoring.studies.design import parse_frozen
 from tutoring.studies.replacement import exclude, record_deviation
 
 WAITING = Q(kind=Arm.Kind.AUTOMATIC) & (Q(run=None) | Q(run__state=Run.State.STOPPED))
@@ -112,36 +109,17 @@ def refuse_ended(study: Study) -> None:
         raise StudyRefusedError(f"{study} is {study.state}. Its runs are neither started nor resumed.")
 
 
-def method_settings(method: Method, typed: Sequence[tuple[str, object]], model: LanguageModel) -> list[str]:
-    """Return the settings of an arm's method as NAME=VALUE: the parameters of the model, overridden by typed ones."""
-    known = {field.name for field in fields(method.settings)}
-    sent = {
-        field.name: model.parameters.get(field.name) for field in fields(Parameters) if field.name in known
-    }
-    values = sent | dict(typed)
-    return [f"{name}={format_value(value)}" for name, value in values.items()]
-
-
 def plan_arm(study: Study, arm: Arm) -> RunPlan:
     """Return the plan of an arm's run on the problems of the study, with fresh draws. Raises StudyRefusedError."""
     frozen = parse_frozen(study.design)
-    [design] = [one for one in frozen.design.arms if one.name == arm.name]
-    assert isinstance(design, AutomaticArm)
-    method = METHODS[arm.method]
-    scope = RunScope(
-        attempts=design.draws,
-        first_draw=None,
-        problem_ids=[one.problem.partition("/")[2] for one in frozen.problems],
-    )
+    [design] = [one for one in frozen.design.automatic_arms if one.name == arm.name]
+    dataset = Dataset.objects.get(name=frozen.design.problems.dataset)
     try:
-        settings = parse_settings(
-            method.settings, method_settings(method, [*arm.settings.items()], arm.model)
+        return plan_chains(
+            design, arm.model, dataset, [one.problem.partition("/")[2] for one in frozen.problems]
         )
-        dataset = Dataset.objects.get(name=frozen.design.problems.dataset)
-        plan = plan_run(dataset, parse_model_spec(arm.model.spec), method, settings, scope)
     except (CannotRunError, SettingsError) as error:
         raise StudyRefusedError(f"Arm {arm.name} cannot run: {error}") from None
-    return replace(plan, model=arm.model)
 
 
 def start_arm(study_id: int, arm_id: int, plan: RunPlan, options: RunOptions) -> Run:

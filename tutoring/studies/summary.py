@@ -59,7 +59,11 @@ def next_step(study: Study, states: Counter[str], reports: int, *, runs_waiting:
         return "Start or resume the runs of the automatic arms."
     if study.state == Study.State.FROZEN:
         return "Wait for the tutors: “Your next session” is on their pages."
-    waiting = f"Wait for {unfinished} session{'s' if unfinished > 1 else ''}."
+    waiting = (
+        f"Wait for {unfinished} sessions and chains."
+        if unfinished > 1
+        else "Wait for the last session or chain."
+    )
     return waiting if unfinished else "Close the study."
 
 

@@ -31,6 +31,7 @@ from tutoring.arms.methods import PREFIX
 from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.sessions.context import RefusedError
 from tutoring.studies.actions import SETTLING, CloseStudy, RecordDeviation, StopStudy, TakeLook
+from tutoring.studies.assignment import assign
 from tutoring.studies.design import Design, DesignError, parse_design, parse_frozen
 from tutoring.studies.estimation import too_few_problems
 from tutoring.studies.export import export_study
@@ -125,6 +126,7 @@ def study(request: HttpRequest, study_id: int) -> HttpResponse:
 def _draft(found: Study) -> dict[str, Any]:
     try:
         frozen = resolve(parse_design(found.design)).frozen
+        assign(frozen, seed="")  # whether each problem has enough tutors does not depend on the seed
     except DesignError as error:
         return {"faults": error.faults, "frozen": None}
     return {

@@ -113,6 +113,19 @@ def test_a_design_that_cannot_be_filled_is_refused(
             {"kind": "automatic", "method": "zero-shot", "settings": {"temperament": 1}, "protocol": None},
             "Arm arm-1: .*temperament",
         ),
+        (
+            {
+                "kind": "automatic",
+                "method": "session-neutral",
+                "settings": {"protocol": "usaco-2042"},
+                "protocol": None,
+            },
+            "Arm arm-1 cannot run: There is no protocol 'usaco-2042'",
+        ),
+        (
+            {"kind": "automatic", "method": "session-neutral", "draws": 9, "protocol": None},
+            "Arm arm-1 cannot run: The protocol usaco-2024 v1 allows 3 sessions",
+        ),
     ],
 )
 def test_an_unknown_arm_is_refused(freeze: FreezeFactory, arm: dict[str, object], sentence: str | None):

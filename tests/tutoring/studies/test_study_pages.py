@@ -427,6 +427,7 @@ def test_an_admin_starts_and_resumes_the_runs_of_automatic_arms(
     assert "Type the most US dollars of each run as a number above 0" in press("much")
     assert "No worker can be reached, so no run was started." in press()
     workers = 2
+
     assert "The price of dear v1 is unknown, so its cost cannot be limited." in press("5")
     caps.set_cap("site", "", "day", 5)
     assert "the spending cap of the site cannot hold. Type a price on the model" in press()
@@ -490,3 +491,30 @@ def test_tutors_with_other_roles_do_not_read_the_records_of_their_running_study(
     assert str(assignment.session_id) not in listed
     Study.objects.filter(pk=study.pk).update(state=Study.State.CLOSED)
     assert statuses() == [200, 200, 200]
+
+
+@pytest.mark.parametrize("rehearsal", [False, True])
+def test_only_the_pages_of_a_rehearsal_say_that_the_model_is_scripted(
+    freeze: FreezeFactory, tutors: list[User], rehearsal: bool
+):
+    LanguageModel.objects.create(label="script", spec="practice:student")
+    arms = [arm | {"model": "script@1"} for arm in design_data()["arms"]]
+    only = {"dataset": "practice", "only": ["doubling", "doubling-1"]}
+    freeze(arms=arms, rehearsal=rehearsal, problems=only)
+    session = begin(tutors[0]).session
+    assert session is not None
+    shown = page(client_of(tutors[0]), f"/sessions/{session.pk}/")
+    assert ("scripted practice student" in shown) == rehearsal
+
+
+def test_a_draft_lists_problems_that_its_tutors_know_before_it_is_frozen(
+    admin: Client, ada: User, freeze: FreezeFactory, tutors: list[User]
+):
+    study = freeze(tutors=[one.username for one in tutors[:2]])
+    finish(begin(tutors[0]), solved=True)
+    data = design_data(name="again", problems={"dataset": "practice"}, tutors=["tutor-0", "tutor-1"])
+    draft = SaveDraft(ada, data).execute()
+    shown = page(admin, f"/studies/{draft.pk}/")
+    assert "Before this design can be frozen" in shown
+    assert "had a session on it before" in shown
+    assert study.pk != draft.pk

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0047_judgement_requested_by"),
+        ("benchmark", "0048_fill_ledger"),
     ]
 
     operations = [
