@@ -86,7 +86,7 @@ def measure(parts: Sequence[str], rounds: int, packages: Sequence[Path]) -> int:
 
 def _labels(packages: Sequence[Path]) -> list[Judged]:
     works, _ = plan(find_packages([PRACTICE_PROBLEMS, *packages]), [], "python")
-    results, _ = verify(works, JOBS, lambda _: None)
+    results = verify(works, JOBS, lambda _: None).results
     return [
         Judged(
             f"{one.package}/{one.submission.name}",
