@@ -444,7 +444,7 @@ LEFT_OUT: dict[type[models.Model], set[str]] = {
     Run: {"distributed", "study_key"},
     WorkItem: {"id", "run", "owner", "lease_until", "attempt"},
     Generation: {"id", "cache_key"},
-    Judgement: {"id", "owner", "lease_until", "attempt", "test_suite", "created_at"},
+    Judgement: {"id", "owner", "lease_until", "attempt", "test_suite", "created_at", "requested_by"},
     Submission: {"id", "created_at"},
     LanguageModel: {"id", "active", "for_sessions", "frozen_at", "automatic"},
 }
