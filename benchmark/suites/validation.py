@@ -109,7 +109,10 @@ def validate(
             judge.Submission(sources[index], programs[index].language),
             judge.Problem(tests, limits, checker),
             judge.GradingOptions(
-                time_multipliers=multipliers, stop_at_first_failure=False, maximum_timeouts=timeouts[index]
+                time_multipliers=multipliers,
+                stop_at_first_failure=False,
+                maximum_timeouts=timeouts[index],
+                compile_time=settings.JUDGE_COMPILE_TIME,
             ),
         )
 
