@@ -35,6 +35,7 @@ SLOW_FIXTURES = {
     "sandbox",
     "shared_data",
     "start_stack",
+    "two_workers",
 }
 """The fixtures that start other programs or read large real data. Their tests are marked `slow`."""
 

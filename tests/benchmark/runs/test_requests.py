@@ -118,5 +118,7 @@ def test_no_prompt_holds_a_secret_of_its_own_problem_or_a_hidden_test_of_any(
 def test_the_controls_are_marked_and_the_methods_of_the_papers_are_not() -> None:
     marked = {name for name, method in METHODS.items() if method.warning}
     assert marked == {
-        name for name in METHODS if any(c in name for c in ("retry", "random", "oracle-assisted", "session-"))
+        name
+        for name in METHODS
+        if any(c in name for c in ("retry", "random", "oracle-assisted", "session-", "slow-"))
     }
