@@ -16,6 +16,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from accounts.roles import Role
+from benchmark.judging import store_submission
 from benchmark.models import (
     CachedRunReport,
     Dataset,
@@ -38,6 +39,7 @@ from tests.tutoring.review.browsing import whole
 from tests.tutoring.review.readings import claim, recorded_session
 from tests.tutoring.review.readings import review as submit_review
 from tests.tutoring.studies.designs import design_data
+from tutoring.actions import CloseSession
 from tutoring.models import Protocol, Study, TrainingResult
 from tutoring.studies.actions import CloseStudy, FreezeStudy, OfferNext, StopStudy
 from tutoring.studies.design import parse_design
@@ -103,7 +105,10 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         problem=problem, state="ready", record={}, problem_hash="", suite=suite
     )
     protocol = Protocol.objects.get(name="usaco-2024")
-    session = start(User.objects.get(username=Role.TUTOR), problem, protocol, "practice:student")
+    tutor = User.objects.get(username=Role.TUTOR)
+    closed = start(tutor, problem, protocol, "practice:student")
+    CloseSession(session_id=closed.pk, person=tutor, command=uuid4(), reason="stuck").execute()
+    session = start(tutor, problem, protocol, "practice:student")
     recorded = recorded_session(str(uuid4()), ("Look at the sample.",))
     reviewers = [User.objects.get(username=Role.REVIEWER), User.objects.create_user("second reviewer")]
     reviewers[1].groups.set(Group.objects.filter(name=Role.REVIEWER))
@@ -111,9 +116,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         submit_review(reviewer)
     recorded_session(str(uuid4()), ("Use a heap.",))
     review = claim(reviewers[0])
-    result = TrainingResult.objects.create(
-        person=User.objects.get(username=Role.TUTOR), rule_set=1, answers={}, right=0, messages=0
-    )
+    result = TrainingResult.objects.create(person=tutor, rule_set=1, answers={}, right=0, messages=0)
     trajectory = {"session_id": recorded.pk}
     study = {"study_id": closed_study(problem).pk}
     return {
@@ -124,18 +127,21 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         "suite": of_problem | {"version": 1},
         "verifier": {"verifier_id": verifier.pk},
         "chain": {"item_id": run.items.order_by("pk")[0].pk},
+        "growth": {"submission_id": store_submission(problem, "print(2)", "python").pk},
         "run": {"run_id": run.pk},
         "run_progress": {"run_id": run.pk},
         "run_refinement": {"run_id": refined.pk},
         "run_items": {"run_id": run.pk},
         "run_report": {"run_id": run.pk, "form": "json"},
         "session": {"session_id": session.pk},
+        "session_growth": {"session_id": closed.pk},
         "model": {"model_id": session.model_id},
         "model_test": {"model_id": session.model_id},
         "edit_model": {"model_id": session.model_id},
         "new_model_version": {"model_id": session.model_id},
         "trajectory": trajectory,
         "export_trajectory": trajectory,
+        "trajectory_growth": trajectory,
         "trajectory_page": trajectory,
         "compare_reviews": trajectory,
         "review": {"review_id": review.pk},

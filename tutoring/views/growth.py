@@ -61,13 +61,14 @@ def _shown_before_the_end(session: Session) -> bool:
 
 
 def _page(request: HttpRequest, session: Session, *, for_tutor: bool) -> HttpResponse:
-    programs = [_shown(one) for one in session_programs(session)]
-    missing = any(one.curve is None for one in session_programs(session))
-    return render(
-        request,
-        "tutoring/growth.html",
-        {"session": session, "programs": programs, "missing": missing, "for_tutor": for_tutor},
-    )
+    programs = session_programs(session)
+    context = {
+        "session": session,
+        "programs": [_shown(one) for one in programs],
+        "missing": any(one.curve is None for one in programs),
+        "for_tutor": for_tutor,
+    }
+    return render(request, "tutoring/growth.html", context)
 
 
 def _shown(program: SessionProgram) -> ProgramGrowth:
