@@ -36,11 +36,13 @@ from benchmark.models import (
     SimilarityRun,
     SizedGenerator,
     SlowComparison,
+    SpeedMeasurement,
     SpendingCap,
     Submission,
     Suite,
     SuiteTest,
     TestCase,
+    TimeFactor,
     Verification,
     Verifier,
     WorkItem,
@@ -369,3 +371,15 @@ class ReferenceVerdictAdmin(RecordedAdmin):
     list_display = ["id", "problem", "verdict", "language", "at"]
     list_select_related = ["problem__dataset"]
     search_fields = ["problem__external_id", "verdict"]
+
+
+@admin.register(SpeedMeasurement)
+class SpeedMeasurementAdmin(RecordedAdmin):
+    list_display = ["host", "factor", "spread", "measured_at"]
+    search_fields = ["host"]
+
+
+@admin.register(TimeFactor)
+class TimeFactorAdmin(RecordedAdmin):
+    list_display = ["host", "scope", "factor", "measured", "fixed_at"]
+    search_fields = ["host", "scope"]

@@ -1,5 +1,7 @@
 """Generation of a suite's tests: distinct valid inputs from generators and packages, answers from solutions."""
 
+from __future__ import annotations
+
 import hashlib
 import re
 import shlex
@@ -8,13 +10,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import judge
-from benchmark.datasets.records import TestKind
 from benchmark.models import SuiteTest, blobs
 from benchmark.suites.recipes import FixedTest, Generator, Recipe, SuiteProgram
 from benchmark.suites.running import ProgramInput, Workers, run_on_all
+
+if TYPE_CHECKING:
+    from benchmark.datasets.records import TestKind
 
 GENERATOR_LIMITS = judge.Limits(time=10.0, memory=2**30)
 """Limits of one run of a generator or a validator."""
@@ -78,7 +82,7 @@ class MissingTest:
         }
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> "MissingTest":
+    def from_json(cls, document: Mapping[str, Any]) -> MissingTest:
         """Return the entry that `to_json` stored."""
         return cls(document["test"], document["command"], document["reason"], document["withholds"])
 

@@ -1,14 +1,19 @@
 """Recipes of suites: generators and their numbers of calls, validators, and a reference solution."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 import judge
-from benchmark.datasets.records import TestKind
 from benchmark.judging import program_files
 from benchmark.models import ListedTest, PackageProgram, Problem, ReferenceSolution, TestCase
+
+if TYPE_CHECKING:
+    from benchmark.datasets.records import TestKind
 
 COUNTS: Mapping[TestKind, int] = {"random": 20, "corner": 10, "stress": 5}
 """Requested tests of each kind. The suite has fewer if some are duplicate, invalid or unanswered."""

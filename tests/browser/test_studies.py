@@ -81,7 +81,7 @@ def test_a_study_from_the_design_to_a_settled_report(site: Stack, open_page: Ope
     tutor.wait_for_url(re.compile(r"/sessions/[0-9a-f-]{36}/"))
     tutor.get_by_role("button", name="Something is wrong…").click()
     assert_accessible(tutor)
-    tutor.get_by_label("With", exact=True).select_option("judge")
+    tutor.get_by_label("What is wrong", exact=True).select_option("judge")
     tutor.get_by_label("What you saw").fill("It rejects the sample.")
     tutor.get_by_role("button", name="Send the report").click()
     expect(tutor.get_by_text("An admin reads your report.")).to_be_visible()

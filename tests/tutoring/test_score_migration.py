@@ -57,7 +57,7 @@ def check_migrated_rows(var: Path) -> None:
     assert to_records(Session.objects.get()) == [
         {
             "event": 1, "generation": 1, "distance_to_previous": None, "distance_to_final": 0.5,
-            "measured_at": MEASURED.isoformat(), **FIGURES,
+            "measured_at": MEASURED.isoformat(), "near_limit": False, **FIGURES,
         }
     ]  # fmt: skip
     measured, waiting = ProgramScore.objects.order_by("generation")

@@ -25,8 +25,9 @@ GOLDEN = [
     "oracle-assisted",
 ]
 RUNS = {
-    # Session arms are tested in tests/tutoring/arms: their prompts are those of sessions.
-    **{name: ("--method", name) for name in METHODS if not name.startswith("session-")},
+    # The prompts of session arms are those of sessions (tests/tutoring/arms); arms of slow programs need start programs
+    # (tests/benchmark/growth).
+    **{name: ("--method", name) for name in METHODS if not name.startswith(("session-", "slow-"))},
     "icpc-b": ("--method", "episodic+reflexion", "--profile", "icpc-b"),
     "neutral": ("--method", "reflexion", "--set", "feedback=none"),
 }
