@@ -1,5 +1,5 @@
-/* Copy buttons for programs and samples (figures of the classes "code" and "sample-text"). Figures that scroll can
-   receive the focus. */
+/* Copy buttons for programs and samples (figures of the classes "code" and "sample-text", and the samples within a
+   statement). Figures that scroll can receive the focus. */
 
 const FEEDBACK_DURATION = 1600; // milliseconds the button shows the result
 
@@ -13,6 +13,12 @@ const overflowObserver = new ResizeObserver((entries) => {
 
 /** Add a copy button to each figure below `root` that has none. */
 export function addCopyButtons(root) {
+  for (const sample of root.querySelectorAll(".prose > pre.sample")) {
+    const figure = document.createElement("figure");
+    figure.className = "sample-text";
+    sample.replaceWith(figure);
+    figure.append(sample);
+  }
   for (const figure of root.querySelectorAll("figure.code, figure.sample-text")) {
     if (figure.querySelector("button.copy") || !figure.querySelector("pre")) continue;
     let caption = figure.querySelector("figcaption");

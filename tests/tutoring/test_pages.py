@@ -254,9 +254,20 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     view = tutor_view(session.row)
     keys = {event.kind: set(event.fields) for event in view.events}
     assert keys == {
-        "opened": set(),
+        "opened": {"samples_only"},
         "message": {"mode", "text", "html", "debrief"},
-        "reply": {"html", "generation", "unsolicited", "hidden", "masked", "stopped", "cut", "debrief"},
+        "reply": {
+            "html",
+            "generation",
+            "unsolicited",
+            "hidden",
+            "masked",
+            "stopped",
+            "cut",
+            "empty",
+            "refused",
+            "debrief",
+        },
         "execution": {"generation"},
         "verdict": {"solved", "verdict", "meaning", "samples_only"},
         "closed": {"reason", "outcome"},
@@ -280,6 +291,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "events",
         "last_seq",
         "active_reply",
+        "wait",
         "latest_program",
         "draft",
         "draft_revision",
@@ -287,6 +299,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "refusals",
         "fresh",
         "debriefing",
+        "needs_operator",
         "waiting",
     }
 

@@ -237,6 +237,7 @@ def test_the_ledger_equals_the_sum_of_the_replies_of_sessions(
                 fail_reply(claimed, kind="server", message="broken", answer=arrived)
                 AskAgain(session_id=priced.pk, person=priced.tutor, command=uuid4()).execute()
                 claimed = priced.claim()
+                append_deltas([Delta(claimed.pk, claimed.attempt, 1, "Hm.")], [(claimed.pk, claimed.attempt)])
             broken += move == "stop"
             finish_reply(claimed, ModelAnswer("Hm.") if move == "stop" else whole, stopped=move == "stop")
             if move == "stop":

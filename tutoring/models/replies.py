@@ -44,6 +44,15 @@ class Reply(Claimable):
         help_text="The model's whole answer until the tutor has seen it, so that it is not requested again.",
     )
 
+    calls = models.PositiveIntegerField(
+        default=1, help_text="Number of the call of the provider that runs or is about to begin."
+    )
+    gives_up_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When the reply fails unless text arrives before. Null: not claimed yet.",
+    )
+
     class Meta:
         constraints = [
             models.UniqueConstraint(

@@ -233,12 +233,6 @@ class StreamMask:
         return mask(line[:cut], [span for span in spans if span.end <= cut])
 
 
-def stream_mask_of(session: Session) -> StreamMask | None:
-    """Return a mask for the chunks of a new reply, None if the session's protocol does not hide the model."""
-    names = names_of(session)
-    return StreamMask(names) if names else None
-
-
 class _InlineCode(NamedTuple):
     """The passages of code in a line, and where code begins that later text may close."""
 

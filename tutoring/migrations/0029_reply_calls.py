@@ -1,0 +1,24 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("tutoring", "0028_program_outcomes")]
+
+    operations = [
+        migrations.AddField(
+            model_name="reply",
+            name="calls",
+            field=models.PositiveIntegerField(
+                default=1, help_text="Number of the call of the provider that runs or is about to begin."
+            ),
+        ),
+        migrations.AddField(
+            model_name="reply",
+            name="gives_up_at",
+            field=models.DateTimeField(
+                blank=True,
+                help_text="When the reply fails unless text arrives before. Null: not claimed yet.",
+                null=True,
+            ),
+        ),
+    ]
