@@ -1,6 +1,7 @@
-"""Control groups of the kernel, version 1 and 2: one for each template of containers, where this process may create them.
+"""Control groups of the kernel, version 1 and 2: one for each template, where this process may create them.
 
-They measure all processes of a container, of which a template has one at a time, together and kill a program at the moment it exceeds its memory limit.
+A template has one container at a time. The group measures all processes of the container together and kills a program
+at the moment it exceeds its memory limit.
 Without them the launcher measures by itself.
 """
 
