@@ -122,12 +122,8 @@ def perform_curve(curve_id: int) -> None:
 
 
 def _claim(curve_id: int) -> GrowthCurve | None:
-    owner, now = new_owner(), timezone.now()
     with transaction.atomic():
-        claimed = GrowthCurve.claim(owner, 1, now, id=curve_id)
-        if not claimed and GrowthCurve.objects.filter(pk=curve_id).release_lost(now):
-            claimed = GrowthCurve.claim(owner, 1, now, id=curve_id)
-        if not claimed:
+        if GrowthCurve.claim_one(curve_id, new_owner(), timezone.now()) is None:
             return None
         curve = GrowthCurve.objects.select_related("submission__problem__dataset").get(pk=curve_id)
     if curve.attempt > MAXIMUM_ATTEMPTS:
