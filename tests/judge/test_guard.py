@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import os
-import subprocess
 import sys
 import termios
 import threading
@@ -19,6 +18,7 @@ from judge import Checker, Judgement, Limits, OutputValidator, Policy, Verdict
 from judge.compilation import compile_program
 from judge.execution import TimedRunner
 from judge.sandbox import Container, SandboxRun, Termination, UndecidedRunError, discovery, open_sandbox
+from tests.busy_processes import busy_processes
 from tests.judge.conftest import MEBIBYTE, SMALL, Grade, MakeTest, grade_tests
 
 pytestmark = pytest.mark.usefixtures("sandbox")
@@ -44,18 +44,6 @@ def opened(
     assert program is not None
     with open_sandbox().open(program.mounts) as container:
         yield container, program.command
-
-
-@contextlib.contextmanager
-def busy_processes(count: int) -> Iterator[None]:
-    command = [sys.executable, "-c", "while True: pass"]
-    processes = [subprocess.Popen(command, start_new_session=True) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
 
 
 IDLE = {
