@@ -20,6 +20,7 @@ from judge.execution import TimedRunner
 from judge.sandbox import Container, SandboxRun, Termination, UndecidedRunError, discovery, open_sandbox
 from tests.busy_processes import busy_processes
 from tests.judge.conftest import MEBIBYTE, SMALL, Grade, MakeTest, grade_tests
+from tests.judge.interactions import PROGRAM, SEPARATOR, VALIDATOR
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -156,19 +157,6 @@ def test_a_run_without_a_decision_at_its_limit_of_real_time_is_tried_twice_more_
     assert "machine is overloaded" in judgement.tests[0].message
 
 
-SEPARATOR = "\n---\n"
-VALIDATOR = f"""
-import os, sys, time
-ours, theirs = open(sys.argv[1]).read().split({SEPARATOR!r})
-print(len(theirs), theirs, sep="\\n", end="", flush=True)
-def say(text): print(text, flush=True)
-exec(ours)
-"""
-PROGRAM = """
-import os, sys, time
-def say(text): print(text, flush=True)
-exec(sys.stdin.read(int(sys.stdin.readline())))
-"""
 ASK = "say(1); sys.exit(42 if input() == '2' else 43)"
 
 # name: what the validator does, what the program does, the verdict, the beginning of the message
