@@ -48,6 +48,17 @@ def request_curve(submission: Submission) -> GrowthCurve:
     return curve
 
 
+def measured_curve(submission: Submission) -> GrowthCurve:
+    """Return the curve of the program, measured in this process unless another one measures it now.
+
+    Raises NoSizesError.
+    """
+    curve = request_curve(submission)
+    perform_curve(curve.pk)
+    curve.refresh_from_db()
+    return curve
+
+
 def growth_of(curve: GrowthCurve) -> Growth | None:
     """Return the measured growth; None before the measurement, and for a program that cannot be measured."""
     return Growth.from_json(curve.points) if curve.points else None
