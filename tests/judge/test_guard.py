@@ -60,10 +60,15 @@ IDLE = {
 #include <signal.h>
 #include <unistd.h>
 int main() {
+    int channel[2];
+    char byte;
+    pipe(channel);
     if (fork() == 0) {
         kill(getppid(), SIGSTOP);
+        write(channel[1], "", 1);
         sleep(1000);
     }
+    read(channel[0], &byte, 1); // the parent is stopped before this call returns
     for (;;) continue;
 }
 """,
