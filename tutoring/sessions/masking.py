@@ -151,7 +151,11 @@ class Names:
                 continue
             first, *others = line[start:].lower().split(" ")
             is_name = first in _BEGINNINGS or own.startswith(first) or first.startswith(roots)
-            if is_name and re.fullmatch(r"[\w.-]+", first) and (not others or (first in _TWO_WORDS and len(others) == 1)):
+            if (
+                is_name
+                and re.fullmatch(r"[\w.-]+", first)
+                and (not others or (first in _TWO_WORDS and len(others) == 1))
+            ):
                 return start
         return len(line)
 
@@ -217,7 +221,7 @@ class StreamMask:
     names: Names
     fence: str = ""
     line: str = ""
-    """The part of the current line that has arrived, without settled text, which was shown and decides nothing more."""
+    """The part of the current line that has arrived, without what was shown and decides nothing more."""
     is_continued: bool = False
     """Whether `line` lacks the beginning of its line."""
     shown: int = 0
@@ -240,7 +244,7 @@ class StreamMask:
         return mask(line, self.names.in_line(line))
 
     def _next(self) -> str:
-        """Return the masked form of the part of an unfinished line that later text cannot change, without the shown."""
+        """Return what can be shown next of an unfinished line: the masked form that later text cannot change."""
         line = self.line
         if self.fence:
             ready = line[self.shown :]
@@ -268,7 +272,7 @@ class StreamMask:
 
 
 def _settled(line: str, cut: int, passages: list[Span]) -> int:
-    """Return the length of the beginning of a line that decides nothing after `cut` and divides none of the passages."""
+    """Return the length of the beginning of a line that decides nothing after `cut` and cuts no passage."""
     settled = max(0, cut - _LONGEST_PHRASE)
     while settled:
         if word := _WORD_AT_END.search(line, max(0, settled - _LONGEST_PHRASE), settled):
