@@ -136,7 +136,7 @@ def measure_sandbox() -> None:
         sandboxed.append(outcome.time)
         return outcome, clean
 
-    ContainerProcess.run = measured  # type: ignore[method-assign]
+    ContainerProcess.run = measured  # type: ignore[method-assign,assignment]
 
 
 def cpu() -> float:
