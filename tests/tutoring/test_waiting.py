@@ -30,6 +30,7 @@ from tutoring.replies.streamer import FLUSH_INTERVAL, ActiveReply, Streamer
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import tutor_view
 from tutoring.sessions.dialogue import model_messages
+from tutoring.views.socket import Cursor, SessionConsumer
 
 OPEN = {"hide_model": False, "seconds_to_first_word": None, "characters_per_second": None}
 
@@ -184,6 +185,29 @@ def test_page_without_a_schedule_shows_the_call_and_the_time_left(open_session: 
     waiting = status_from_socket(open_session)["wait"]
     assert waiting["call"] == 2
     assert 35 < waiting["gives_up_in"] <= 40
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_page_is_told_of_each_call_unless_it_is_blind(
+    open_session: SessionUnderTest, session: SessionUnderTest, blind: bool
+):
+    held = session if blind else open_session
+    held.say()
+    consumer = SessionConsumer()
+    consumer.session_id, consumer.cursor = held.pk, Cursor()
+    consumer.session, consumer.user, consumer.names = held.refresh(), held.tutor, None
+    assert held.row.protocol is not None
+    consumer.rules = rules_of(held.row.protocol)
+
+    def told() -> int:
+        return sum(message["type"] == "status" for message in consumer._updates())
+
+    assert told() == 1
+    claimed = held.claim()
+    assert told() == (0 if blind else 1)
+    record_call(claimed, 2, 40.0)
+    assert told() == (0 if blind else 1)
+    assert told() == 0
 
 
 def test_blind_page_shows_its_schedule_and_nothing_else(session: SessionUnderTest):

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
             model_name="reply",
             name="calls",
             field=models.PositiveIntegerField(
-                default=1, help_text="Number of the call of the provider that runs or is about to begin."
+                default=0, help_text="Calls of the provider so far; the last one runs or is about to begin."
             ),
         ),
         migrations.AddField(

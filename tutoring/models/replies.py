@@ -45,7 +45,7 @@ class Reply(Claimable):
     )
 
     calls = models.PositiveIntegerField(
-        default=1, help_text="Number of the call of the provider that runs or is about to begin."
+        default=0, help_text="Calls of the provider so far; the last one runs or is about to begin."
     )
     gives_up_at = models.DateTimeField(
         null=True,
