@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from benchmark.models import TestCase
 from tutoring.models import Event, Reply, Session
 from tutoring.models.payloads import MessageSent, ReplyFailed, ReplyFinished
 from tutoring.protocols import Rules, rules_of
 from tutoring.sessions.budgets import SessionBudget, count_budget
 
-Command = Literal["talk", "code", "debrief", "ask_again", "stop", "execute", "close"]
+Command = Literal["talk", "code", "debrief", "ask_again", "stop", "run_samples", "execute", "close"]
 """Commands of a tutor. The first three send a message in that mode."""
 
 
@@ -67,6 +68,11 @@ class SessionContext:
         )
         return isinstance(latest, ReplyFailed)
 
+    @cached_property
+    def _has_samples(self) -> bool:
+        samples = TestCase.objects.filter(problem=self.session.problem_id, origin=TestCase.Origin.SAMPLE)
+        return samples.exists()
+
     def refusal(self, command: Command) -> str | None:
         """Return the sentence that says why the command is refused now, or None if it is allowed.
 
@@ -116,8 +122,16 @@ class SessionContext:
                 return "The last reply failed. Request it again before you send another message."
             case "stop" if open_ and budget.stops_used >= budget.stops_limit:
                 return f"{budget.stops_limit} replies were stopped in this session. No more can be stopped."
-            case "execute" if not self.programs:
+            case "run_samples" if not budget.sample_runs_limit:
+                return "This protocol has no runs on the samples."
+            case "run_samples" | "execute" if not self.programs:
                 return "There is no program yet. Ask for code first."
+            case "run_samples" if self.session.sample_judgement_id is not None:
+                return "The samples are running. Wait for their result."
+            case "run_samples" if not budget.sample_runs_left:
+                return f"All {budget.sample_runs_limit} runs on the samples are used."
+            case "run_samples" if not self._has_samples:
+                return "This problem has no samples."
             case "execute" if not budget.executions_left:
                 return "The execution is used."
         return None

@@ -1,0 +1,14 @@
+"""The storage of static files: names with a hash of the content, and compressed copies beside the files.
+
+`manage.py prepare` fills it. WhiteNoise serves the files with a cache time of years, because a changed file has another
+name. Pages are not compressed: the size of a compressed page that mixes secrets (the CSRF token) with text of a visitor
+tells the secrets to an attacker who can measure it (BREACH). Static files contain neither.
+"""
+
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+
+class HashedStaticFiles(CompressedManifestStaticFilesStorage):
+    """Static files under hashed names. References in style sheets and imports in scripts use these names too."""
+
+    support_js_module_import_aggregation = True
