@@ -14,7 +14,6 @@ import os
 import statistics
 import sys
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.pages import TARGET, percentile, seconds, timed

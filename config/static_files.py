@@ -8,7 +8,7 @@ tells the secrets to an attacker who can measure it (BREACH). Static files conta
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
-class HashedStaticFiles(CompressedManifestStaticFilesStorage):
+class HashedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # whitenoise has no types
     """Static files under hashed names. References in style sheets and imports in scripts use these names too."""
 
     support_js_module_import_aggregation = True

@@ -145,7 +145,9 @@ def _render_footnote_link(
 ) -> str:
     note, prefix = tokens[index].meta, env["footnote_prefix"]
     number = note["id"] + 1
-    own_id = f' id="{prefix}fnref{number}"' if note["subId"] == 0 else ""  # the note links back to the first link
+    own_id = (
+        f' id="{prefix}fnref{number}"' if note["subId"] == 0 else ""
+    )  # the note links back to the first link
     return f'<sup><a href="#{prefix}fn{number}"{own_id}>[{number}]</a></sup>'
 
 

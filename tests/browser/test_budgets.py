@@ -71,7 +71,9 @@ def test_font_of_formulas_is_loaded_only_where_formulas_are(open_page: OpenPage)
     page = open_page("demo-tutor")
     traffic = Traffic(page)
     page.goto("/problems/")
-    addresses = page.locator("a.row-link").evaluate_all("links => links.map((link) => link.getAttribute('href'))")
+    addresses = page.locator("a.row-link").evaluate_all(
+        "links => links.map((link) => link.getAttribute('href'))"
+    )
     shown = {}
     for address in ["/problems/", "/sessions/", *addresses]:
         traffic.reset()
@@ -81,4 +83,6 @@ def test_font_of_formulas_is_loaded_only_where_formulas_are(open_page: OpenPage)
         shown[address] = formulas
         if not formulas:
             assert not any(FONT in one for one in traffic.addresses.values()), address
-    assert set(map(bool, shown.values())) == {True, False}, "the problems have pages with and without formulas"
+    assert set(map(bool, shown.values())) == {True, False}, (
+        "the problems have pages with and without formulas"
+    )

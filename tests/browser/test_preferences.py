@@ -142,7 +142,8 @@ def test_programs_have_line_numbers_and_any_two_are_compared(open_page: OpenPage
     lines = program.inner_text().rstrip("\n").split("\n")
     assert numbers.inner_text().split("\n") == [str(number) for number in range(1, len(lines) + 1)]
     tops = [one.bounding_box() for one in (numbers, program)]
-    assert tops[0] and tops[1]
+    assert tops[0]
+    assert tops[1]
     assert tops[0]["y"] == tops[1]["y"]
     assert tops[0]["height"] == tops[1]["height"]
     page.get_by_role("tab", name="Program").click()
@@ -166,7 +167,10 @@ def test_footnotes_and_clock_times(open_page: OpenPage) -> None:
     sent.get_by_role("link", name="↩").click()
     expect(sent.get_by_text("See the note.")).to_be_in_viewport()
     clock = sent.locator("time[data-clock]")
-    local = page.evaluate("""(time) => new Date(time).toLocaleTimeString([], {
-        hour: "2-digit", minute: "2-digit", hourCycle: "h23" })""", clock.get_attribute("datetime"))
+    local = page.evaluate(
+        """(time) => new Date(time).toLocaleTimeString([], {
+        hour: "2-digit", minute: "2-digit", hourCycle: "h23" })""",
+        clock.get_attribute("datetime"),
+    )
     expect(clock).to_have_text(local)
     expect(page.locator("#elapsed")).to_have_text(re.compile(r"\d+ min"))

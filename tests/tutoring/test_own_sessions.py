@@ -18,7 +18,8 @@ from tests.tutoring.review.browsing import client_of, whole
 from tests.tutoring.studies.conftest import FreezeFactory
 from tests.tutoring.test_pages import HIDDEN_FROM_TUTORS
 from tutoring.models import Assignment, PrivateNote, Protocol, Session
-from tutoring.protocols import PRESETS, freeze as freeze_protocol
+from tutoring.protocols import PRESETS
+from tutoring.protocols import freeze as freeze_protocol
 from tutoring.studies.actions import OfferNext, StartAssigned
 
 
@@ -34,7 +35,9 @@ def exported(client: Client) -> list[dict[str, Any]]:
     return [json.loads(line) for line in whole(answer).splitlines()]
 
 
-def test_open_sessions_come_first_and_filters_count(alice: User, bob: User, doubling: Problem, protocol: Protocol):
+def test_open_sessions_come_first_and_filters_count(
+    alice: User, bob: User, doubling: Problem, protocol: Protocol
+):
     first = start(alice, doubling, protocol)
     others = {}
     for outcome in ("solved", "not_solved", "abandoned"):
@@ -84,7 +87,12 @@ def test_export_holds_what_the_pages_show_and_no_more(alice: User, bob: User, se
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d\+00:00", event["at"]) for event in record["events"])
     assert (note["kind"], note["text"]) == ("note", "Remember doubling.")
     assert exported(client_of(bob)) == [
-        {"kind": "note", "problem": "practice/doubling", "text": "A note of Bob.", "saved_at": PrivateNote.objects.get(person=bob).saved_at.isoformat()}
+        {
+            "kind": "note",
+            "problem": "practice/doubling",
+            "text": "A note of Bob.",
+            "saved_at": PrivateNote.objects.get(person=bob).saved_at.isoformat(),
+        }
     ]
 
 

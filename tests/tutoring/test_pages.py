@@ -256,7 +256,17 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     assert keys == {
         "opened": set(),
         "message": {"mode", "text", "html", "debrief"},
-        "reply": {"text", "html", "generation", "unsolicited", "hidden", "masked", "stopped", "cut", "debrief"},
+        "reply": {
+            "text",
+            "html",
+            "generation",
+            "unsolicited",
+            "hidden",
+            "masked",
+            "stopped",
+            "cut",
+            "debrief",
+        },
         "execution": {"generation"},
         "verdict": {"solved", "verdict", "meaning", "samples_only"},
         "closed": {"reason", "outcome"},

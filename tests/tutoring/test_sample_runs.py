@@ -69,7 +69,12 @@ def test_a_run_spends_no_execution_and_the_session_continues(sandbox: object, sa
     sampled.say("Meanwhile, read the statement again.")
     perform(judgement.pk)
     recorded = result(sampled)
-    assert (recorded.verdict, recorded.passed, recorded.total, recorded.failed) == (judge.Verdict.WA, 0, 1, [1])
+    assert (recorded.verdict, recorded.passed, recorded.total, recorded.failed) == (
+        judge.Verdict.WA,
+        0,
+        1,
+        [1],
+    )
     budget = SessionContext.of(sampled.refresh()).budget
     assert (budget.sample_runs_used, budget.executions_used, sampled.row.executions) == (1, 0, 0)
     assert sampled.row.sample_judgement is None
@@ -83,9 +88,7 @@ def test_a_run_spends_no_execution_and_the_session_continues(sandbox: object, sa
     assert sampled.row.outcome == Session.Outcome.SOLVED
 
 
-def test_tutor_reviewer_and_export_have_the_events(
-    sandbox: object, sampled: SessionUnderTest, rita: User
-):
+def test_tutor_reviewer_and_export_have_the_events(sandbox: object, sampled: SessionUnderTest, rita: User):
     perform(run_samples(sampled).pk)
     page = client_of(sampled.tutor).get(f"/sessions/{sampled.pk}/").content.decode()
     assert "Samples: 0 of 1 passed." in page

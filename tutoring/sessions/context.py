@@ -68,11 +68,6 @@ class SessionContext:
         )
         return isinstance(latest, ReplyFailed)
 
-    @cached_property
-    def _has_samples(self) -> bool:
-        samples = TestCase.objects.filter(problem=self.session.problem_id, origin=TestCase.Origin.SAMPLE)
-        return samples.exists()
-
     def refusal(self, command: Command) -> str | None:
         """Return the sentence that says why the command is refused now, or None if it is allowed.
 
@@ -82,6 +77,7 @@ class SessionContext:
             self._refused_by_state(command)
             or self._refused_by_reply(command)
             or self._refused_by_budget(command)
+            or self._refused_by_samples(command)
         )
 
     def refuse_unless_allowed(self, command: Command) -> None:
@@ -122,16 +118,23 @@ class SessionContext:
                 return "The last reply failed. Request it again before you send another message."
             case "stop" if open_ and budget.stops_used >= budget.stops_limit:
                 return f"{budget.stops_limit} replies were stopped in this session. No more can be stopped."
-            case "run_samples" if not budget.sample_runs_limit:
-                return "This protocol has no runs on the samples."
-            case "run_samples" | "execute" if not self.programs:
+            case "execute" if not self.programs:
                 return "There is no program yet. Ask for code first."
-            case "run_samples" if self.session.sample_judgement_id is not None:
-                return "The samples are running. Wait for their result."
-            case "run_samples" if not budget.sample_runs_left:
-                return f"All {budget.sample_runs_limit} runs on the samples are used."
-            case "run_samples" if not self._has_samples:
-                return "This problem has no samples."
             case "execute" if not budget.executions_left:
                 return "The execution is used."
         return None
+
+    def _refused_by_samples(self, command: Command) -> str | None:
+        if command != "run_samples":
+            return None
+        limit = self.budget.sample_runs_limit
+        if not limit:
+            return "This protocol has no runs on the samples."
+        samples = TestCase.objects.filter(problem=self.session.problem_id, origin=TestCase.Origin.SAMPLE)
+        reasons = {
+            "There is no program yet. Ask for code first.": not self.programs,
+            "The samples are running. Wait for their result.": self.session.sample_judgement_id is not None,
+            f"All {limit} runs on the samples are used.": not self.budget.sample_runs_left,
+            "This problem has no samples.": not samples.exists(),
+        }
+        return next((reason for reason, holds in reasons.items() if holds), None)

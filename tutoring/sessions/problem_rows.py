@@ -1,4 +1,4 @@
-"""The problems of the bank as rows of a list, with the status that each has for a tutor. One query reads all of them."""
+"""The problems of the bank as rows of a list, with the status that each has for a tutor. One query reads all."""
 
 from __future__ import annotations
 

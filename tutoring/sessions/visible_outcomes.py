@@ -1,6 +1,6 @@
 """Outcomes in the lists of a tutor. A protocol that hides the verdict hides its outcome here too.
 
-`tutoring.sessions.conversation.status_for_tutor` decides the same for one session; these functions decide it in queries.
+`tutoring.sessions.conversation.status_for_tutor` decides the same for one session, these functions in queries.
 """
 
 from __future__ import annotations

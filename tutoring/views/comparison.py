@@ -27,6 +27,4 @@ def program_comparison(request: HttpRequest, session_id: UUID) -> HttpResponse:
     comparison = compare_programs(session, int(old), int(new)) if numbers else None
     if comparison is None:
         raise Http404("The session has no programs with these numbers.")
-    return render(
-        request, "tutoring/program_comparison.html", {"session": session, "comparison": comparison}
-    )
+    return render(request, "tutoring/program_comparison.html", {"session": session, "comparison": comparison})

@@ -145,8 +145,7 @@ def problem_list(request: HttpRequest) -> HttpResponse:
         "headings": _headings(filters, tutor),
         "tiers": _choices(Tier, [row.tier for row in bank]),
         "datasets": [
-            Choice(name, name, count)
-            for name, count in sorted(Counter(row.dataset for row in bank).items())
+            Choice(name, name, count) for name, count in sorted(Counter(row.dataset for row in bank).items())
         ],
         "statuses": _choices(ProblemStatus, [row.status for row in bank]),
         "next_unsolved": first_unsolved(listed, tutor) if tutor is not None else None,

@@ -23,8 +23,9 @@ PRACTICE = "practice"
 
 class Command(BaseCommand):
     help = (
-        "Apply migrations, collect static files, load the practice problems and the textbook if they are missing or changed, and create "
-        "the demo accounts if there are no accounts. Prints the demo logins with an unchanged password."
+        "Apply migrations, collect static files, load the practice problems and the textbook if they are missing or "
+        "changed, and create the demo accounts if there are no accounts. Prints the demo logins with an unchanged "
+        "password."
     )
     requires_system_checks = []  # the checks load every page, and ./run waits for this command
 
