@@ -5,6 +5,7 @@ name. Pages are not compressed: the size of a compressed page that mixes secrets
 tells the secrets to an attacker who can measure it (BREACH). Static files contain neither.
 """
 
+from django.contrib.staticfiles.apps import StaticFilesConfig
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
@@ -12,3 +13,9 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[m
     """Static files under hashed names. References in style sheets and imports in scripts use these names too."""
 
     support_js_module_import_aggregation = True
+
+
+class StaticFiles(StaticFilesConfig):
+    """Django's app of static files, without scripts that no page uses and whose comments name files that are missing."""
+
+    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "django_htmx/ext/*"]  # noqa: RUF012  (a list in Django)

@@ -108,7 +108,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
     tutor = User.objects.get(username=Role.TUTOR)
     closed = start(tutor, problem, protocol, "practice:student")
     CloseSession(session_id=closed.pk, person=tutor, command=uuid4(), reason="stuck").execute()
-    compared = with_two_programs(start(tutor, problem, protocol, "openai:m"))
+    compared = with_two_programs(start(tutor, problem, protocol, "openai:of-two-programs"))
     session = start(tutor, problem, protocol, "practice:student")
     recorded = recorded_session(str(uuid4()), ("Look at the sample.",))
     reviewers = [User.objects.get(username=Role.REVIEWER), User.objects.create_user("second reviewer")]
@@ -153,12 +153,11 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
 
 
 def with_two_programs(session: Session) -> Session:
-    """Append two replies with programs, and close the session."""
+    """Append two replies with programs; the session stays open, so that nobody reviews it."""
     assert session.tutor is not None
     held = SessionUnderTest(session, session.tutor)
     held.ask_and_get(WRONG)
     held.ask_and_get(RIGHT)
-    CloseSession(session_id=session.pk, person=session.tutor, command=uuid4(), reason="stuck").execute()
     return held.refresh()
 
 

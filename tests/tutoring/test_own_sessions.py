@@ -15,12 +15,10 @@ from django.utils import timezone
 from benchmark.models import Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tests.tutoring.review.browsing import client_of, whole
-from tests.tutoring.studies.conftest import FreezeFactory
 from tests.tutoring.test_pages import HIDDEN_FROM_TUTORS
-from tutoring.models import Assignment, PrivateNote, Protocol, Session
+from tutoring.models import PrivateNote, Protocol, Session
 from tutoring.protocols import PRESETS
 from tutoring.protocols import freeze as freeze_protocol
-from tutoring.studies.actions import OfferNext, StartAssigned
 
 
 def listed(client: Client, query: str = "") -> list[str]:
@@ -69,8 +67,10 @@ def test_export_holds_what_the_pages_show_and_no_more(alice: User, bob: User, se
     session.ask_and_get(RIGHT)
     session.execute()
     session.judge()
-    PrivateNote.objects.create(person=alice, problem=session.row.problem, text="Remember doubling.")
-    PrivateNote.objects.create(person=bob, problem=session.row.problem, text="A note of Bob.")
+    problem = session.row.problem
+    assert problem is not None
+    PrivateNote.objects.create(person=alice, problem=problem, text="Remember doubling.")
+    PrivateNote.objects.create(person=bob, problem=problem, text="A note of Bob.")
     record, note = exported(client_of(alice))
     text = json.dumps([record, note])
     for secret in ("A note of Bob", "html", *HIDDEN_FROM_TUTORS):
@@ -94,18 +94,6 @@ def test_export_holds_what_the_pages_show_and_no_more(alice: User, bob: User, se
             "saved_at": PrivateNote.objects.get(person=bob).saved_at.isoformat(),
         }
     ]
-
-
-def test_export_of_a_running_study_names_no_protocol(
-    freeze: FreezeFactory, tutors: list[User], problems: list[Problem]
-):
-    freeze()
-    OfferNext(tutors[0]).execute()
-    StartAssigned(tutors[0]).execute()
-    assert Assignment.objects.filter(session__tutor=tutors[0]).exists()
-    [record] = exported(client_of(tutors[0]))
-    assert record["protocol"] is None
-    assert "usaco" not in json.dumps(record)
 
 
 def test_clock_times_are_whole_minutes(alice: User, session: SessionUnderTest):

@@ -14,7 +14,7 @@ from django.urls import reverse
 from benchmark.models import Problem, TestCase
 from benchmark.models.problems import Tier
 from tutoring.sessions.assignments import problems_closed_by_studies
-from tutoring.sessions.visible_outcomes import ProblemStatus, with_problem_status
+from tutoring.sessions.visible_outcomes import ProblemStatus, problem_status
 
 
 class ProblemRow(NamedTuple):
@@ -49,15 +49,12 @@ class ProblemRow(NamedTuple):
 def problem_rows(tutor: User | None) -> list[ProblemRow]:
     """Return the problems with statements, in the order of dataset and id. Imported runs alone have no statements."""
     problems = Problem.objects.filter(dataset__known_as="").order_by()
-    if tutor is None:
-        annotated = problems.annotate(status=Value("", CharField()))
-    else:
-        annotated = with_problem_status(problems, tutor)
-    rows = annotated.values_list("pk", "dataset__name", *ProblemRow._fields[2:])
+    status = Value("", CharField()) if tutor is None else problem_status(tutor)
+    rows = problems.annotate(status=status).values_list("pk", "dataset__name", *ProblemRow._fields[2:])
     return sorted((ProblemRow(*row) for row in rows), key=by_id)
 
 
-def by_id(row: ProblemRow) -> object:
+def by_id(row: ProblemRow) -> tuple[str, list[tuple[int, int, str]]]:
     """Return the key of the order by dataset and id."""
     return row.dataset, natural(row.external_id)
 

@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth.models import User
-from django.db.models import Case, CharField, Exists, F, OuterRef, Q, QuerySet, TextChoices, Value, When
+from django.db.models import Case, CharField, Exists, F, OuterRef, Q, TextChoices, Value, When
 
-from benchmark.models import Problem
 from tutoring.models import Protocol, Session
 from tutoring.models.sessions import SessionQuerySet
 
@@ -45,31 +42,28 @@ def hiding_protocols() -> list[int]:
     return list(Protocol.objects.filter(rules__tutor_sees="nothing").values_list("pk", flat=True))
 
 
-def with_visible_status(sessions: SessionQuerySet) -> SessionQuerySet:
-    """Annotate sessions with `visible_status`, a value of VisibleStatus."""
-    abandoned = Q(outcome=Session.Outcome.ABANDONED)
-    hidden = Q(protocol__in=hiding_protocols()) & ~abandoned
+def session_status() -> Case:
+    """Return the expression of a session's VisibleStatus, for use in a query."""
+    hidden = Q(protocol__in=hiding_protocols()) & ~Q(outcome=Session.Outcome.ABANDONED)
     known = Q(outcome__in=(Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.ABANDONED))
-    status = Case(
+    return Case(
         When(~Q(state=Session.State.CLOSED), then=F("state")),
         When(known & ~hidden, then=F("outcome")),
         default=Value(VisibleStatus.CLOSED),
         output_field=CharField(),
     )
-    return sessions.annotate(visible_status=status)
 
 
-def with_problem_status(problems: QuerySet[Problem], person: User) -> QuerySet[Problem, Any]:
-    """Annotate problems with `status`, a value of ProblemStatus. Invalidated sessions solve nothing."""
+def problem_status(person: User) -> Case:
+    """Return the expression of a problem's ProblemStatus, for use in a query. Invalidated sessions solve nothing."""
     held = own_sessions(person).filter(problem=OuterRef("pk"))
     solved = held.filter(
         state=Session.State.CLOSED, outcome=Session.Outcome.SOLVED, invalidated=False
     ).exclude(protocol__in=hiding_protocols())
-    status = Case(
+    return Case(
         When(Exists(solved), then=Value(ProblemStatus.SOLVED)),
         When(Exists(held.exclude(state=Session.State.CLOSED)), then=Value(ProblemStatus.OPEN)),
         When(Exists(held), then=Value(ProblemStatus.ATTEMPTED)),
         default=Value(ProblemStatus.NEW),
         output_field=CharField(),
     )
-    return problems.annotate(status=status)

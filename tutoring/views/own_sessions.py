@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
@@ -17,11 +16,10 @@ from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from tutoring.models import PrivateNote, Session
-from tutoring.models.sessions import SessionQuerySet
 from tutoring.sessions.assignments import concealed_sessions
 from tutoring.sessions.own_record import RECORDED, own_record
-from tutoring.sessions.visible_outcomes import VisibleStatus, own_sessions, with_visible_status
-from tutoring.views.requests import PAGE_SIZE, person_of, send_lines
+from tutoring.sessions.visible_outcomes import VisibleStatus, own_sessions, session_status
+from tutoring.views.requests import PAGE_SIZE, Choice, person_of, send_lines
 
 SESSIONS_AT_ONCE = 50
 """Sessions whose events an export reads with one query."""
@@ -29,14 +27,6 @@ SESSIONS_AT_ONCE = 50
 _OPEN_FIRST = Case(
     When(state=Session.State.CLOSED, then=Value(1)), default=Value(0), output_field=IntegerField()
 )
-
-
-class StatusChoice(NamedTuple):
-    """A value of the filter with the number of the tutor's sessions that have it."""
-
-    value: str
-    label: str
-    count: int
 
 
 @dataclass(frozen=True)
@@ -50,16 +40,6 @@ class SessionFilters:
     def of(cls, request: HttpRequest) -> SessionFilters:
         """Return the filters of the request."""
         return cls(**{name: request.GET.get(name, "").strip()[:200] for name in cls.__dataclass_fields__})
-
-    def apply(self, sessions: SessionQuerySet) -> SessionQuerySet:
-        """Return the sessions that match; they have `visible_status`."""
-        if self.status:
-            sessions = sessions.filter(visible_status=self.status)
-        for word in self.text.split():
-            sessions = sessions.filter(
-                Q(problem__title__icontains=word) | Q(problem__external_id__icontains=word)
-            )
-        return sessions
 
     @property
     def narrowed(self) -> bool:
@@ -77,14 +57,17 @@ class SessionFilters:
 def session_list(request: HttpRequest) -> HttpResponse:
     """Show the tutor's own sessions, open ones first, then newest first. Query: text, status, page."""
     filters = SessionFilters.of(request)
-    sessions = with_visible_status(own_sessions(person_of(request)))
+    sessions = own_sessions(person_of(request)).annotate(visible_status=session_status())
     counts = dict(sessions.order_by().values_list("visible_status").annotate(Count("pk")))
-    found = filters.apply(sessions).listed().order_by(_OPEN_FIRST, "-recorded_at")
+    found = sessions.filter(visible_status=filters.status) if filters.status else sessions
+    for word in filters.text.split():
+        found = found.filter(Q(problem__title__icontains=word) | Q(problem__external_id__icontains=word))
+    found = found.listed().order_by(_OPEN_FIRST, "-recorded_at")
     context = {
         "filters": filters,
         "page": Paginator(found, PAGE_SIZE).get_page(request.GET.get("page")),
         "statuses": [
-            StatusChoice(status.value, str(status.label), counts[status.value])
+            Choice(status.value, str(status.label), counts[status.value])
             for status in VisibleStatus
             if status.value in counts
         ],

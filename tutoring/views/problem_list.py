@@ -27,7 +27,7 @@ from tutoring.sessions.problem_rows import (
     problem_rows,
 )
 from tutoring.sessions.visible_outcomes import ProblemStatus
-from tutoring.views.requests import PAGE_SIZE, person_of
+from tutoring.views.requests import PAGE_SIZE, Choice, person_of
 
 Key = Callable[[ProblemRow, dict[int, int]], Any]
 """A function of a row and the numbers of hidden tests. None means unknown, which is last in both directions."""
@@ -106,14 +106,6 @@ class Filters:
     def query(self) -> str:
         """Filters and order as a query string without the page number."""
         return urlencode({name: value for name, value in vars(self).items() if value})
-
-
-class Choice(NamedTuple):
-    """A value of a filter with its label and the number of problems in the whole bank that have it."""
-
-    value: str
-    label: str
-    count: int
 
 
 class Heading(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 from functools import wraps
 from uuid import UUID
 
@@ -35,6 +36,16 @@ logger = logging.getLogger(__name__)
 
 PAGE_SIZE = 50
 """Rows of a list page."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value of a filter with its label and the number of rows that have it, whatever the other filters are."""
+
+    value: str
+    label: str
+    count: int
+
 
 NOT_STORED = (
     "The server cannot store anything now ({fault}). Your text is not lost. Tell the operator, and try again "
