@@ -16,6 +16,6 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[m
 
 
 class StaticFiles(StaticFilesConfig):
-    """Django's app of static files, without scripts that no page uses and whose comments name files that are missing."""
+    """Django's app of static files, without scripts that no page uses: their comments name files that are missing."""
 
-    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "django_htmx/ext/*"]  # noqa: RUF012  (a list in Django)
+    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "django_htmx/ext/*"]

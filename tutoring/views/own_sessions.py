@@ -62,10 +62,15 @@ def session_list(request: HttpRequest) -> HttpResponse:
     found = sessions.filter(visible_status=filters.status) if filters.status else sessions
     for word in filters.text.split():
         found = found.filter(Q(problem__title__icontains=word) | Q(problem__external_id__icontains=word))
-    found = found.listed().order_by(_OPEN_FIRST, "-recorded_at")
+    page = Paginator(
+        found.order_by(_OPEN_FIRST, "-recorded_at").values_list("pk", flat=True), PAGE_SIZE
+    ).get_page(request.GET.get("page"))
+    # The rows of one page are read after the order is known: databases sort keys much faster than whole rows.
+    rows = Session.objects.listed().in_bulk(list(page.object_list))
     context = {
         "filters": filters,
-        "page": Paginator(found, PAGE_SIZE).get_page(request.GET.get("page")),
+        "page": page,
+        "sessions": [rows[key] for key in page.object_list],
         "statuses": [
             Choice(status.value, str(status.label), counts[status.value])
             for status in VisibleStatus
