@@ -19,8 +19,7 @@ from accounts.roles import Role
 from benchmark.models import Problem
 from tests.tutoring.dialogues import TALK, SessionUnderTest, start
 from tests.tutoring.test_budgets import move
-from tutoring.actions import AskAgain, CloseSession, Execute,
-    RunSamples, SendMessage, StopReply
+from tutoring.actions import AskAgain, CloseSession, Execute, RunSamples, SendMessage, StopReply
 from tutoring.actions.base import SessionAction
 from tutoring.protocols import PRESETS, freeze, rules_of
 from tutoring.replies.model_answer import ModelAnswer
