@@ -225,7 +225,8 @@ lockWriting(page.dataset.session, byId("take-over"), () => {
 
 // On a screen that is too low for both, the composer comes first and the header scrolls away.
 if (matchMedia("(width < 60rem) and (height < 30rem)").matches) {
-  byId("open-controls").scrollIntoView({ block: "end", behavior: "instant" });
+  history.scrollRestoration = "manual";
+  addEventListener("load", () => byId("open-controls").scrollIntoView({ block: "end", behavior: "instant" }));
 }
 
 /** Show a sentence in the notice with this id, or hide the notice if the sentence is empty. */
