@@ -182,6 +182,8 @@ class JudgementRecord(Record):
     time_factor: Annotated[float, Field(gt=0)] = 1.0
     near_limit: bool = False
     problem_hash: Hash
+    replaces: Line | None = None
+    """The line of the former judgement that a rejudging replaced; it precedes this line."""
     finished_at: AwareDatetime | None
 
 
