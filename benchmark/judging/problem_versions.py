@@ -1,4 +1,4 @@
-"""Versions of a problem as far as verdicts depend on them: tests, checker and limits.
+"""The parts of a problem on which verdicts depend, by version: tests, checker and limits.
 
 Imports store the former version before they replace it, so that a rejudging can state what was changed.
 """

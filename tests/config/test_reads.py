@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from accounts.roles import Role
-from benchmark.judging import request_rejudging, store_submission
+from benchmark.judging import Place, request_rejudging, store_submission
 from benchmark.models import (
     CachedRunReport,
     Dataset,
@@ -26,6 +26,7 @@ from benchmark.models import (
     Problem,
     Question,
     QuestionSet,
+    RejudgedProgram,
     SimilarityRun,
     Suite,
     Verifier,
@@ -41,7 +42,6 @@ from tests.tutoring.review.readings import review as submit_review
 from tests.tutoring.studies.designs import design_data
 from tutoring.actions import CloseSession
 from tutoring.models import Protocol, Study, TrainingResult
-from tutoring.rejudging.selection import Selection, select_programs
 from tutoring.studies.actions import CloseStudy, FreezeStudy, OfferNext, StopStudy
 from tutoring.studies.design import parse_design
 
@@ -91,8 +91,9 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
     finished = {"state": "finished", "finished_at": datetime(2026, 1, 2, tzinfo=UTC)}
     run = make_run([("bronze", ["AC", "WA"]), ("gold", ["WA", "fault"])], **finished)
     refined = make_run([("bronze", ["AC"])], method="refine", parameters={"k": 2, "g": 1}, on=run, **finished)
-    selected = select_programs(Selection(runs=(run,)))
-    rejudged = request_rejudging(selected.places, reason="a test changed", selection={}, by=None)
+    item = run.items.filter(judgement__isnull=False)[0]
+    places = {item.judgement_id or 0: Place(RejudgedProgram.Role.OUTCOME, 1, work_item=item.pk)}
+    rejudged = request_rejudging(places, reason="a test changed", selection={}, by=None)
     questions = QuestionSet.objects.create(
         name="alike", dataset=problem.dataset, built=False, parameters={}, content_hash=""
     )

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from benchmark.judging import apply_rejudging
-from benchmark.models import Rejudging, Run
+from benchmark.models import Problem, Rejudging, Run
 from tests.tutoring.dialogues import SessionUnderTest
 from tests.tutoring.rejudging.corrections import DOUBLE, correct, hold, judged_again, store_run
 from tests.tutoring.review.browsing import client_of
@@ -22,7 +22,7 @@ from tests.tutoring.studies.conftest import (
 from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.rejudging.comparison import changed_programs, compare_verdicts
 from tutoring.rejudging.selection import Selection
-from tutoring.studies.actions import CloseStudy, StopStudy
+from tutoring.studies.actions import StopStudy
 from tutoring.studies.analysis import StudyData
 from tutoring.studies.outcomes import analysed_rows, assignment_outcomes
 
@@ -61,7 +61,7 @@ def test_verdicts_of_a_running_study_are_shown_to_nobody(held: Assignment, rosa:
         assert not changed_programs(rejudging, person).exists()
     page = client_of(ada).get(rejudging.get_absolute_url()).content.decode()
     assert "2 programs of the study hints v1 are not shown: its results are locked." in page
-    assert "AC" not in page.replace("ACcept", "")
+    assert "<td>" not in page.partition("<aside")[0], "no table of verdicts"
 
 
 def test_a_study_gets_a_deviation_without_verdicts_and_new_outcomes(held: Assignment, ada: User):
@@ -77,10 +77,26 @@ def test_a_study_gets_a_deviation_without_verdicts_and_new_outcomes(held: Assign
     assert not {"AC", "WA", "solved"} & set(deviation.reason.split())
 
 
-def test_a_stopped_study_is_compared(held: Assignment, rosa: User, tutors: list[User]):  # noqa: F811
+def test_a_stopped_study_is_compared(held: Assignment, rosa: User):
+    rejudging = rejudged(held)
+    tutor = held.tutor
+    assert tutor is not None
+    study = StopStudy(None, held.study_id, "Enough.").execute()
+    assert study.state == Study.State.STOPPED
+    # Researchers see the verdicts of a stopped study; its tutors do not before it is closed.
+    [of_study] = compare_verdicts(rejudging, rosa).studies
+    assert (of_study.name, of_study.changed, of_study.others) == (str(study), 1, 1)
+    tutor.groups.add(*rosa.groups.all())
+    assert compare_verdicts(rejudging, tutor).studies == ()
+    assert client_of(tutor).get(rejudging.get_absolute_url()).status_code == 200
+    Study.objects.filter(pk=study.pk).update(state=Study.State.CLOSED)
+    assert len(compare_verdicts(rejudging, tutor).studies) == 1
+
+
+def test_a_chain_of_a_study_keeps_the_time_of_its_outcome(freeze: FreezeFactory, problems: list[Problem]):  # noqa: F811
     study = freeze()
-    [problem, *_] = problems
-    run = store_run(problem, DOUBLE, study_key=study.spending_key)  # type: ignore[arg-type]
+    problem = problems[0]
+    run = store_run(problem, DOUBLE, study_key=study.spending_key)
     item = run.items.get()
     arm = Arm.objects.create(
         study=study,
@@ -92,9 +108,14 @@ def test_a_stopped_study_is_compared(held: Assignment, rosa: User, tutors: list[
     )
     assert item.judgement is not None
     row = Assignment.objects.create(
-        study=study, arm=arm, problem=item.problem, replicate=1, state="done", work_item=item,
+        study=study,
+        arm=arm,
+        problem=item.problem,
+        replicate=1,
+        state="done",
+        work_item=item,
         ended_at=item.judgement.finished_at,
-    )  # fmt: skip
+    )
     before = StudyData.of(study).outcomes[row.pk]
     correct(item.problem)
     rejudging = judged_again(Selection(runs=(Run.objects.get(),)))
