@@ -99,6 +99,7 @@ class RunRecord(Record):
     manifest: Object
     started_at: AwareDatetime
     finished_at: AwareDatetime | None
+    rejudged_at: AwareDatetime | None = None
     price: Object | None
     budget: Object
     limits: Object
