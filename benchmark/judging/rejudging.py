@@ -36,6 +36,9 @@ logger = logging.getLogger(__name__)
 QUEUE = "rejudging"
 """The queue of rejudgings, which workers serve last."""
 
+_WORK = "benchmark.judging.work_on_rejudging"
+"""The function of the jobs, as `settings.WORKER_JOBS` lists it."""
+
 TIME_SLICE = 5.0
 """Seconds for which a worker judges programs of a rejudging before it looks for other work."""
 
@@ -353,7 +356,7 @@ def _enqueue(rejudging_id: int, count: int) -> None:
     prefix = f"rejudging-{rejudging_id}-"
     waiting = sum(name.startswith(prefix) for name in queue.get_job_ids())
     for _ in range(count - waiting):
-        queue.enqueue(work_on_rejudging, rejudging_id, job_id=f"{prefix}{uuid4().hex}")
+        queue.enqueue(_WORK, rejudging_id, job_id=f"{prefix}{uuid4().hex}")
 
 
 def requeue_rejudgings() -> None:

@@ -41,7 +41,7 @@ def transition_text(transitions: Iterable[Transition]) -> str:
 
 
 def change_texts(change: Mapping[str, Any]) -> list[str]:
-    """Return, for one problem of `Rejudging.changes`, what changed since its former judgements."""
+    """Return, for one problem of `Rejudging.changes`, what changed since its former judgements; empty if nothing."""
     after = change["after"]
     texts: list[str] = []
     for before in change["before"]:
@@ -55,12 +55,23 @@ def change_texts(change: Mapping[str, Any]) -> list[str]:
             texts += found
         if older := [version for version in before["judge_versions"] if version != after["judge_version"]]:
             texts.append(f"judge: {', '.join(older)} → {after['judge_version']}")
-    return list(dict.fromkeys(texts)) or ["tests, checker, limits and judge are equal"]
+    return list(dict.fromkeys(texts))
+
+
+def unchanged_text(changes: Sequence[Mapping[str, Any]]) -> str:
+    """Return the number of problems without a change, in words; blank if there is none."""
+    count = sum(not change_texts(change) for change in changes)
+    if not count:
+        return ""
+    return f"{count} problem{'s' if count > 1 else ''}: tests, checker, limits and judge are equal"
 
 
 def change_lines(changes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each problem of a rejudging with what changed."""
-    return [f"{change['problem']}: {'; '.join(change_texts(change))}" for change in changes]
+    """Return a line for each problem of a rejudging with what changed, and one for all others."""
+    found = [(change["problem"], change_texts(change)) for change in changes]
+    lines = [f"{problem}: {'; '.join(texts)}" for problem, texts in found if texts]
+    unchanged = unchanged_text(changes)
+    return [*lines, *([unchanged] if unchanged else [])]
 
 
 def place_of(row: RejudgedProgram) -> tuple[str, str]:

@@ -28,7 +28,13 @@ from benchmark.models import Dataset, Problem, Rejudging, Run
 from tutoring.models import Session, Study
 from tutoring.rejudging.comparison import changed_programs, compare_verdicts
 from tutoring.rejudging.selection import Selection, select_programs
-from tutoring.rejudging.wording import change_texts, duration, program_document, transition_text
+from tutoring.rejudging.wording import (
+    change_texts,
+    duration,
+    program_document,
+    transition_text,
+    unchanged_text,
+)
 from tutoring.views.requests import person_of, text_field
 from tutoring.views.review_requests import requested_page
 
@@ -71,11 +77,13 @@ def _plan(query: QueryDict) -> dict[str, Any]:
     except RejudgingError as error:
         return {"refusal": str(error)}
     work = estimate(selected.places)
+    changes = changes_of(selected.places)
     return {
         "selected": selected,
         "work": work,
         "duration": duration(work.seconds, living_workers()),
-        "changes": [(one["problem"], change_texts(one)) for one in changes_of(selected.places)],
+        "changes": [(one["problem"], texts) for one in changes if (texts := change_texts(one))],
+        "unchanged": unchanged_text(changes),
     }
 
 
@@ -142,7 +150,8 @@ def rejudging(request: HttpRequest, rejudging_id: int) -> HttpResponse:
             "summary": transition_text(comparison.transitions),
             "sessions": changed_sessions[:_MOST_PLACES],
             "changed_sessions": len(changed_sessions),
-            "changes": [(one, change_texts(one)) for one in found.changes],
+            "changes": [(one, texts) for one in found.changes if (texts := change_texts(one))],
+            "unchanged": unchanged_text(found.changes),
             "selection": [(name, ", ".join(names)) for name, names in found.selection.items() if names],
             "page": programs,
             "programs": [program_document(row) for row in programs.object_list],

@@ -9,6 +9,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -336,8 +337,9 @@ def test_a_lost_job_of_a_rejudging_is_enqueued_again(
     for _ in range(2):
         judging.requeue_rejudgings()
         assert [job[:2] for job in queues.jobs["rejudging"]] == [
-            ("benchmark.judging.rejudging.work_on_rejudging", rejudging.pk)
+            ("benchmark.judging.work_on_rejudging", rejudging.pk)
         ] * 2
+        assert settings.WORKER_JOBS["benchmark.judging.work_on_rejudging"] == (int,)
     judging.work_on_rejudging(rejudging.pk)
     assert progress_of(rejudging).finished
     queues.jobs.clear()
