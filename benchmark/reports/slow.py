@@ -6,17 +6,20 @@ from dataclasses import asdict, dataclass, field
 from math import exp, log
 from typing import Any
 
-from benchmark.growth import Growth, NoSizesError, growth_of, perform_curve, request_curve
+from benchmark.growth import Growth, NoSizesError, growth_of, measured_curve
 from benchmark.growth.contrasts import Pair, SlowContrast, mean_contrast, share_contrast
 from benchmark.growth.measuring import Measured
 from benchmark.judging import store_submission
 from benchmark.methods.slow import PREFIX, STARTS
-from benchmark.models import Generation, GrowthCurve, Run, SlowComparison, Submission, WorkItem
+from benchmark.models import Generation, Run, SlowComparison, Submission, WorkItem
 from benchmark.providers import is_scripted, parse_model_spec
 from judge import Verdict
 
 BASE = "slow-told"
 """The arm that the others are compared with."""
+
+LOG_SPEED_RATIO = "speed ratio (log)"
+"""The name of the figure whose values are logarithms. Its text shows them as factors."""
 
 Key = tuple[str, int]
 """A start program: the id of its problem, and its submission."""
@@ -173,7 +176,6 @@ def _chain(run: Run, item: WorkItem, start: Mapping[str, Any], *, measure: bool)
     slow = Submission.objects.select_related("problem__dataset").get(pk=start["submission"])
     before = _growth(slow, measure=measure)
     after, last = None, item.selected
-    wrong = False
     if last is not None and last.code:
         submission = store_submission(item.problem, last.code, str(run.parameters["language"]))
         after = _growth(submission, measure=measure)
@@ -197,17 +199,14 @@ def _tokens(answer: Generation) -> int | None:
 
 
 def _growth(submission: Submission, *, measure: bool) -> Growth | None:
-    try:
-        if measure:
-            curve: GrowthCurve | None = request_curve(submission)
-            assert curve is not None
-            perform_curve(curve.pk)
-            curve.refresh_from_db()
-        else:
-            curve = submission.growth_curves.order_by("-pk").first()
-    except NoSizesError:
-        return None
-    return growth_of(curve) if curve else None
+    """Return the growth of the program: the stored one, or with `measure` the measured one; None if there is none."""
+    if measure:
+        try:
+            return growth_of(measured_curve(submission))
+        except NoSizesError:
+            return None
+    stored = submission.growth_curves.order_by("-pk").first()
+    return growth_of(stored) if stored else None
 
 
 def _changes(before: Growth | None, after: Growth | None) -> tuple[float | None, float | None]:
@@ -258,7 +257,7 @@ def _compared(arm: SlowArm, told: SlowArm) -> SlowComparedArm:
             ),
         ]
     figures.append(SlowFigure("change of slope", _means(common, lambda chain: chain.slope_change)))
-    figures.append(SlowFigure("speed ratio (log)", _means(common, _log_ratio)))
+    figures.append(SlowFigure(LOG_SPEED_RATIO, _means(common, _log_ratio)))
     wrong = sum(chain.slow_is_wrong for chain in arm.chains.values())
     return SlowComparedArm(arm.name, str(arm.run.pk), tuple(figures), dict(left_out), wrong)
 
@@ -326,7 +325,7 @@ def _contrast_text(figure: SlowFigure) -> str:
     found = figure.contrast
     if found is None:
         return "no common start program has it"
-    if figure.name.startswith("speed ratio"):
+    if figure.name == LOG_SPEED_RATIO:
         values = [f"{exp(value):.3g}" for value in (found.first, found.second)]
         interval = (
             ""
