@@ -122,6 +122,19 @@ def test_status_says_nothing_of_an_outcome_that_the_protocol_hides(alice: User, 
     assert "Next unsolved: Problem 2_a" in client.get("/problems/").content.decode()
 
 
+def test_status_is_the_outcome_that_the_tutor_saw_before_a_rejudging(
+    alice: User, bank: dict[str, Problem], protocol: Protocol
+):
+    held(alice, bank["2_a"], protocol, state="closed", outcome="not_solved", former_outcome="solved")
+    held(alice, bank["9_c"], protocol, state="closed", outcome="solved", former_outcome="not_solved")
+    client = client_of(alice)
+    assert listed(client, "status=solved") == ["2_a"]
+    assert listed(client, "status=attempted") == ["9_c"]
+    page = client.get("/sessions/?status=solved").content.decode()
+    assert "Problem 2_a" in page
+    assert "Problem 9_c" not in page
+
+
 def test_an_invalidated_session_solves_nothing(alice: User, bank: dict[str, Problem], protocol: Protocol):
     held(alice, bank["2_a"], protocol, **SOLVED, invalidated=True)
     assert listed(client_of(alice), "status=attempted") == ["2_a"]

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("benchmark", "0049_machine_speed"),
-        ("tutoring", "0028_program_outcomes"),
+        ("tutoring", "0029_rejudging"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -82,6 +82,7 @@ class Migration(migrations.Migration):
                     ("refused", "Refused"),
                     ("invalidated", "Invalidated"),
                     ("reread", "Read again"),
+                    ("rejudged", "Judged again"),
                 ],
                 max_length=20,
             ),

@@ -45,3 +45,4 @@ class EventKind(models.TextChoices):
     REFUSED = "refused"
     INVALIDATED = "invalidated"
     REREAD = "reread", "Read again"
+    REJUDGED = "rejudged", "Judged again"

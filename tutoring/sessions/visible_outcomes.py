@@ -1,4 +1,5 @@
-"""Outcomes in the lists of a tutor. A protocol that hides the verdict hides its outcome here too.
+"""Outcomes in the lists of a tutor. A protocol that hides the verdict hides its outcome here too, and a
+rejudging after the session changes nothing here: the tutor has seen the outcome before it.
 
 `tutoring.sessions.conversation.status_for_tutor` decides the same for one session, these functions in queries.
 """
@@ -48,6 +49,7 @@ def session_status() -> Case:
     known = Q(outcome__in=(Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.ABANDONED))
     return Case(
         When(~Q(state=Session.State.CLOSED), then=F("state")),
+        When(~Q(former_outcome="") & ~hidden, then=F("former_outcome")),
         When(known & ~hidden, then=F("outcome")),
         default=Value(VisibleStatus.CLOSED),
         output_field=CharField(),
@@ -57,9 +59,12 @@ def session_status() -> Case:
 def problem_status(person: User) -> Case:
     """Return the expression of a problem's ProblemStatus, for use in a query. Invalidated sessions solve nothing."""
     held = own_sessions(person).filter(problem=OuterRef("pk"))
-    solved = held.filter(
-        state=Session.State.CLOSED, outcome=Session.Outcome.SOLVED, invalidated=False
-    ).exclude(protocol__in=hiding_protocols())
+    seen_solved = Q(former_outcome=Session.Outcome.SOLVED) | Q(
+        former_outcome="", outcome=Session.Outcome.SOLVED
+    )
+    solved = held.filter(seen_solved, state=Session.State.CLOSED, invalidated=False).exclude(
+        protocol__in=hiding_protocols()
+    )
     return Case(
         When(Exists(solved), then=Value(ProblemStatus.SOLVED)),
         When(Exists(held.exclude(state=Session.State.CLOSED)), then=Value(ProblemStatus.OPEN)),
