@@ -1,7 +1,7 @@
-"""Outcomes in the lists of a tutor. A protocol that hides the verdict hides its outcome here too, and a
-rejudging after the session changes nothing here: the tutor has seen the outcome before it.
+"""Outcomes in the lists of a tutor.
 
-`tutoring.sessions.conversation.status_for_tutor` decides the same for one session, these functions in queries.
+A protocol that hides the verdict hides its outcome here too. A rejudging after the session changes nothing here: the
+tutor has seen the former outcome. `tutoring.sessions.conversation.status_for_tutor` decides the same for one session.
 """
 
 from __future__ import annotations
