@@ -147,6 +147,7 @@ def _accepted(submission: Submission, run: Run, judge_missing: bool) -> bool | N
         suite=Judgement.TestScope.ALL,
         test_suite=None,
         state=Judgement.State.DONE,
+        counts=True,
         policy=run.parameters["policy"],
     ).first()
     if stored is None and not judge_missing:
