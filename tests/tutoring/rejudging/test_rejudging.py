@@ -266,6 +266,11 @@ def test_a_rejudging_without_need_is_refused(doubling: Problem, session: Session
         apply_rejudging(rejudging.pk, None)
     discard_rejudging(rejudging.pk, None)
     again = judged_again(Selection(runs=(run,)))
+    former = Judgement.objects.filter(rejudged_again__rejudging=again)
+    former.update(counts=False)
+    with pytest.raises(RejudgingError, match="Another rejudging replaced some of these verdicts"):
+        apply_rejudging(again.pk, None)
+    former.update(counts=True)
     Run.objects.update(state=Run.State.OPEN)
     with pytest.raises(RejudgingError, match="Runs in progress use these verdicts"):
         apply_rejudging(again.pk, None)
