@@ -21,6 +21,7 @@ from benchmark.judging.requests import (
     lost_judgements,
     request_judgement,
     requeue_lost,
+    source_hash,
     store_submission,
 )
 
@@ -52,5 +53,6 @@ __all__ = [
     "scope_of_run",
     "scope_of_tests",
     "share_of_a_person",
+    "source_hash",
     "store_submission",
 ]

@@ -36,11 +36,15 @@ _LATE = timedelta(seconds=10)
 
 def store_submission(problem: Problem, source: str, language: str) -> Submission:
     """Return the row of this program; create it if the program is new."""
-    source_hash = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
     submission, _ = Submission.objects.get_or_create(
-        problem=problem, language=language, source_hash=source_hash, defaults={"source": source}
+        problem=problem, language=language, source_hash=source_hash(source), defaults={"source": source}
     )
     return submission
+
+
+def source_hash(source: str) -> str:
+    """Return the sha256 of the source's UTF-8 bytes, which identifies a program for a problem."""
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class JudgementOptions(TypedDict, total=False):

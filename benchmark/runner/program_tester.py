@@ -91,27 +91,27 @@ class JudgedProgramTester:
 
         return await self._run(score)
 
-    async def growth(self, answer: Generation) -> Growth | None:
+    async def growth(self, program: str) -> Growth | None:
         """See `benchmark.methods.ProgramTester`."""
         while True:
-            curve = await self._run(lambda: self._measured(answer))
+            curve = await self._run(lambda: self._measured(program))
             if curve.finished_at is not None:
                 return growth_of(curve)
             await asyncio.sleep(_POLL_SECONDS)
 
-    def _measured(self, answer: Generation) -> GrowthCurve:
-        """Return the curve of the answer's program, measured unless another process measures it now."""
-        curve = request_curve(judging.store_submission(self._problem, answer.code, self._language))
+    def _measured(self, program: str) -> GrowthCurve:
+        """Return the curve of the program, measured unless another process measures it now."""
+        curve = request_curve(judging.store_submission(self._problem, program, self._language))
         perform_curve(curve.pk)
         curve.refresh_from_db()
         return curve
 
-    async def difference(self, slow: Generation, answer: Generation) -> Difference | None:
+    async def difference(self, slow: str, program: str) -> Difference | None:
         """See `benchmark.methods.ProgramTester`."""
 
         def found() -> Difference | None:
             programs = (
-                judging.store_submission(self._problem, one.code, self._language) for one in (slow, answer)
+                judging.store_submission(self._problem, one, self._language) for one in (slow, program)
             )
             comparison = compare(*programs)
             return difference_of(comparison) if comparison else None

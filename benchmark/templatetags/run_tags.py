@@ -23,6 +23,7 @@ from benchmark.reports.formatting import (
     tests_share,
     token_count,
 )
+from benchmark.reports.slow.text import signed_number, times_faster
 from benchmark.reports.groups import GroupFigures, PassAtK, TestsAtK
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
@@ -107,6 +108,18 @@ def ratio_bounds(found: RatioSet | None) -> str:
 def method_name(method: str) -> str:
     """Return the short name of the method of an interval."""
     return INTERVAL_NAMES[method]
+
+
+@register.filter
+def signed(value: float) -> str:
+    """Format a change with its sign and two decimals."""
+    return signed_number(value)
+
+
+@register.filter
+def times(ratio: float) -> str:
+    """Format a ratio of times."""
+    return times_faster(ratio)
 
 
 @register.filter
