@@ -10,7 +10,9 @@ from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest
 
 from benchmark.methods import scoring_of
+from accounts.roles import Person
 from benchmark.models import Run
+from benchmark.models.signals import concealed_spending
 
 MAXIMUM_RUNS = 8
 """Runs that fit side by side on a page."""
@@ -22,6 +24,11 @@ def find_run(pk: Any) -> Run:
         return Run.objects.select_related("dataset").get(pk=pk)
     except Run.DoesNotExist:
         raise Http404(f"There is no run {pk}.") from None
+
+
+def concealed_study_keys(person: Person) -> set[str]:
+    """Return the keys of the studies whose models this person must not see, because the person is blind to them."""
+    return {key for _, keys in concealed_spending.send(Run, person=person) for key in keys}
 
 
 def runs_from_query(request: HttpRequest) -> list[Run]:
