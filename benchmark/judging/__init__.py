@@ -4,6 +4,7 @@ from benchmark.judging.fair_share import EXECUTIONS, executions_before, in_progr
 from benchmark.judging.machine_speed import (
     AppliedFactor,
     applied_factor,
+    factors_of_run,
     fix_factor,
     measure_machine,
     refresh_measurement,
@@ -37,6 +38,7 @@ __all__ = [
     "copy_stored_verdict",
     "enqueue",
     "executions_before",
+    "factors_of_run",
     "fix_factor",
     "has_applied_limits",
     "in_progress",

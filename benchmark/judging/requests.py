@@ -140,7 +140,8 @@ def copy_stored_verdict(judgement: Judgement) -> bool:
     """Finish a new request with the verdict of an equal one, if this version of the judge has performed one here.
 
     Verdicts with other limits (after a change of JUDGE_TIME_MULTIPLIERS), with another time factor than this machine
-    would apply, and those of imported runs are not copied. Return whether there was one. The program is not run again,
+    would apply, those of imported runs, and those of a compiler that was stopped at JUDGE_COMPILE_TIME, which may have
+    changed, are not copied. Return whether there was one. The program is not run again,
     and no signal is sent.
     """
     equal = {name: getattr(judgement, name) for name in _CONDITIONS}
@@ -156,7 +157,8 @@ def copy_stored_verdict(judgement: Judgement) -> bool:
         result__limits__time=limits.time,
         result__limits__memory=limits.memory,
     )
-    before = done.order_by("pk").first()
+    stopped = Q(result__compiler_output__startswith=judge.COMPILER_STOPPED)
+    before = done.exclude(stopped, verdict=judge.Verdict.CE).order_by("pk").first()
     if before is None:
         return False
     for name in _VERDICT:
