@@ -9,8 +9,8 @@ and the rows must equal those of an undisturbed run. The provider must have rece
 at most one extra call for each call that was in flight when a worker or PostgreSQL was killed. Otherwise the exit
 status is 1.
 
---kill names the processes that are killed, such as valkey,postgresql. PostgreSQL, which needs --postgres, stays away for
-a second, while replies arrive.
+--kill names the processes that are killed, such as valkey,postgresql. PostgreSQL, which needs --postgres, starts again
+after a second, in which replies arrive.
 
 With --arm the run has 108 chains of `session-neutral` with five replies each. Every chain must have exactly one
 session, and the sessions and events are compared too.

@@ -40,9 +40,9 @@ from judge.toolchains import (
 )
 
 __all__ = [
-    "COMPILER_STOPPED",
     "CHECKTESTDATA",
     "CHECKTESTDATA_SUFFIX",
+    "COMPILER_STOPPED",
     "FAMILIES",
     "JUDGE_VERSION",
     "LANGUAGES",

@@ -109,7 +109,10 @@ async def ask_model(row: LanguageModel, price: Price | None) -> TestResult:
 
 
 def record_cost(account: Account, outcome: TestResult | ProviderError) -> None:
-    """Add the cost of a test to the ledger; `account` is that of the start of the call. After a failure it is unknown, unless the provider refused the request."""
+    """Add the cost of a test to the ledger; `account` is that of the start of the call.
+
+    After a failure the cost is unknown, unless the provider refused the request.
+    """
     if isinstance(outcome, TestResult):
         call = outcome.spending
     else:

@@ -23,8 +23,8 @@ from benchmark.reports.formatting import (
     tests_share,
     token_count,
 )
-from benchmark.reports.slow.text import signed_number, times_faster
 from benchmark.reports.groups import GroupFigures, PassAtK, TestsAtK
+from benchmark.reports.slow.text import signed_number, times_faster
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
 

@@ -9,8 +9,8 @@ from uuid import UUID
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest
 
-from benchmark.methods import scoring_of
 from accounts.roles import Person
+from benchmark.methods import scoring_of
 from benchmark.models import Run
 from benchmark.models.signals import concealed_spending
 

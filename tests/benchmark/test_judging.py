@@ -12,6 +12,7 @@ from benchmark.models import (
     Dataset,
     Generation,
     Judgement,
+    Problem,
     Run,
     SpeedMeasurement,
     TestCase,
@@ -226,11 +227,17 @@ def test_a_stopped_compilation_is_not_copied():
     stored.update(verdict="CE", result=result)
     assert judging.copy_stored_verdict(judging.request_judgement(done.submission))
     Judgement.objects.exclude(pk=done.pk).delete()
-    stored.update(result=result | {"compiler_output": f"{judge.COMPILER_STOPPED}it used more than 10 s of CPU."})
-    assert not judging.copy_stored_verdict(judging.request_judgement(done.submission)), "the limit may be higher now"
+    stored.update(
+        result=result | {"compiler_output": f"{judge.COMPILER_STOPPED}it used more than 10 s of CPU."}
+    )
+    assert not judging.copy_stored_verdict(judging.request_judgement(done.submission)), (
+        "the limit may be higher now"
+    )
 
 
-def test_official_verdicts_of_candidates_are_those_under_the_factor_of_their_run(monkeypatch: pytest.MonkeyPatch):
+def test_official_verdicts_of_candidates_are_those_under_the_factor_of_their_run(
+    monkeypatch: pytest.MonkeyPatch,
+):
     slow_machine(monkeypatch, 1.0)
     problem = performed(request()).submission.problem
     run = Run.objects.create(

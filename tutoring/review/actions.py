@@ -137,7 +137,9 @@ class ClaimNext(ReviewAction):
             if slot is None or is_own(session, self.person):
                 continue
             review = _open_review(session, self.person, slot, now)
-            blind = self.origins == "all" or Session.objects.filter(is_of_blind_study(), pk=session.pk).exists()
+            blind = (
+                self.origins == "all" or Session.objects.filter(is_of_blind_study(), pk=session.pk).exists()
+            )
             self.record(session, review=str(review.pk), slot=slot, origins=self.origins, blind=blind)
             return
         raise RefusedError("No session needs your review now.")

@@ -50,7 +50,9 @@ def concealed_studies(person: Person) -> QuerySet[Study]:
 
 def concealed_sessions(person: Person) -> QuerySet[Assignment, Any]:
     """Return the ids of the sessions of unfinished studies of this tutor, whose records name the arms."""
-    return Assignment.objects.filter(study__in=concealed_studies(person), session__isnull=False).values("session")
+    return Assignment.objects.filter(study__in=concealed_studies(person), session__isnull=False).values(
+        "session"
+    )
 
 
 def is_of_blind_study() -> Q:

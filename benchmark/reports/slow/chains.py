@@ -116,7 +116,8 @@ def read_arm(run: Run) -> SlowArm:
     starts = run.manifest["prepared"][STARTS]
     chains = {}
     for item in items:
-        chain = _chain(run, item, starts[item.problem.external_id][item.chain], replies[item.pk], programs, measured)
+        right = bool(starts[item.problem.external_id][item.chain]["right"])
+        chain = _chain(item, replies[item.pk], programs, measured, right=right)
         chains[chain.key] = chain
     return SlowArm(run, chains, dict(left_out))
 
@@ -164,13 +165,17 @@ def _programs(
     run: Run, items: Sequence[WorkItem], replies: Mapping[int, Sequence[_Reply]]
 ) -> dict[Program, int]:
     """Return the stored submissions of the programs of the chains."""
-    wanted = {(item.problem_id, source_hash(one.code)) for item in items for one in replies[item.pk] if one.code}
+    wanted = {
+        (item.problem_id, source_hash(one.code)) for item in items for one in replies[item.pk] if one.code
+    }
     rows = Submission.objects.filter(
         problem__in={problem for problem, _ in wanted},
         language=str(run.parameters["language"]),
         source_hash__in={source for _, source in wanted},
     )
-    found = {(problem, source): pk for pk, problem, source in rows.values_list("pk", "problem", "source_hash")}
+    found = {
+        (problem, source): pk for pk, problem, source in rows.values_list("pk", "problem", "source_hash")
+    }
     if run.source is None:
         # A prompt shows a start program without blank lines at its ends, so its recorded reply may differ from it.
         for item in items:
@@ -188,7 +193,9 @@ class _Measurements:
         for curve in rows.order_by("pk"):
             self._curves[curve.submission_id][curve.recipe_hash, curve.judge_version, curve.host] = curve
         self._wrong = set(
-            SlowComparison.objects.filter(slow__in=numbers, slow_is_wrong=True).values_list("slow", "candidate")
+            SlowComparison.objects.filter(slow__in=numbers, slow_is_wrong=True).values_list(
+                "slow", "candidate"
+            )
         )
 
     def growths(self, start: int | None, last: int | None) -> tuple[Growth, Growth] | str:
@@ -211,12 +218,12 @@ class _Measurements:
 
 
 def _chain(
-    run: Run,
     item: WorkItem,
-    start: Mapping[str, object],
     replies: Sequence[_Reply],
     programs: Mapping[Program, int],
     measured: _Measurements,
+    *,
+    right: bool,
 ) -> SlowChain:
     first, repairs = replies[0], [one for one in replies if one.purpose == Generation.Purpose.REPAIR]
 
@@ -231,7 +238,9 @@ def _chain(
             unmeasured = growths
         else:
             change, ratio = _changes(*growths)
-            unmeasured = "" if change is not None or ratio is not None else "its programs have no common sizes"
+            unmeasured = (
+                "" if change is not None or ratio is not None else "its programs have no common sizes"
+            )
     known = [one.tokens for one in repairs if one.tokens is not None]
     outcome = SlowOutcome(
         item=item.pk,
@@ -248,7 +257,7 @@ def _chain(
         item.problem.title,
         source_hash(first.code),
         submission(first),
-        bool(start["right"]),
+        right,
         tuple(Repair(one.verdict, one.tokens) for one in repairs),
         outcome,
     )

@@ -116,7 +116,9 @@ def _base(runs: Sequence[Run]) -> Run:
         if len({getattr(run, name) for run in runs}) > 1:
             raise SlowRunsError("The runs must have one dataset and one model.")
     names = {name for run in runs for name in run.parameters} - {"starts"}
-    if differing := sorted(n for n in names if any(run.parameters.get(n) != bases[0].parameters.get(n) for run in runs)):
+    if differing := sorted(
+        n for n in names if any(run.parameters.get(n) != bases[0].parameters.get(n) for run in runs)
+    ):
         raise SlowRunsError(f"The runs must have the same settings. These differ: {', '.join(differing)}.")
     if without := [run for run in runs if STARTS not in run.manifest.get("prepared", {})]:
         raise SlowRunsError(f"Run {without[0].pk} has no record of its start programs.")
@@ -190,7 +192,9 @@ def _verdict_figures(
     return [
         SlowFigure(f"conversion, {budget}", "share", _shares(known, _converted), left_out),
         SlowFigure(f"regression, {budget}", "share", _shares(known, _regressed), left_out),
-        SlowFigure(f"net, right but slow, {budget}", "share", _shares(right, _net, lowest=-1.0), net_left_out),
+        SlowFigure(
+            f"net, right but slow, {budget}", "share", _shares(right, _net, lowest=-1.0), net_left_out
+        ),
     ]
 
 

@@ -9,8 +9,8 @@ from benchmark.reports.formatting import INTERVAL_NAMES, percent
 from benchmark.reports.slow.figures import BASE, Kind, SlowFigure, SlowReport
 
 NOTE = (
-    "Exploratory, unless a frozen study names these figures. Problems have equal weight. p is corrected by Holm's method "
-    "for the arms. With fewer than 6 problems there is no test. Detectable: the difference that these problems would "
+    "Exploratory, unless a frozen study names these figures. Problems have equal weight. p is corrected by Holm's "
+    "method for the arms. With fewer than 6 problems there is no test. Detectable: the difference that these problems would "
     "detect with a power of 80 %."
 )
 
@@ -99,7 +99,10 @@ def slow_text(report: SlowReport) -> str:
     for arm in report.arms:
         lines += ["", f"{arm.arm} against {BASE} (run {arm.run})"]
         for figure in arm.figures:
-            lines += [f"  {figure.name}: {_contrast_text(figure)}", *_left_out("    left out", figure.left_out)]
+            lines += [
+                f"  {figure.name}: {_contrast_text(figure)}",
+                *_left_out("    left out", figure.left_out),
+            ]
         lines += _left_out("  left out", arm.left_out)
         if arm.wrong_oracles:
             lines.append(f"  {arm.wrong_oracles} start programs proved wrong on small inputs")

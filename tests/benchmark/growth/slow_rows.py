@@ -23,8 +23,15 @@ def growth(slope: float, factor: float) -> Growth:
 
 def store_curve(problem: Problem, source: str, found: Growth, **columns: Any) -> GrowthCurve:
     """Store a measured curve of a program."""
-    values = {"recipe_hash": "1", "judge_version": "j", "state": GrowthCurve.State.DONE, "points": found.to_json()}
-    return GrowthCurve.objects.create(submission=store_submission(problem, source, "python"), **values | columns)
+    values = {
+        "recipe_hash": "1",
+        "judge_version": "j",
+        "state": GrowthCurve.State.DONE,
+        "points": found.to_json(),
+    }
+    return GrowthCurve.objects.create(
+        submission=store_submission(problem, source, "python"), **values | columns
+    )
 
 
 def store_slow_problems(number: int) -> list[Problem]:

@@ -56,12 +56,20 @@ def test_the_arms_are_compared_from_start_programs_to_the_page(practice: Command
     assert {one["second"] for one in converted.values()} == {0.5}, "slow-told converts at the first problem"
     assert (converted["slow-neutral"]["first"], converted["slow-growth"]["first"]) == (0, 1)
     assert converted["slow-growth"]["difference"] == 0.5
-    assert converted["slow-growth"]["low"] <= 0 <= converted["slow-growth"]["high"], "two problems show little"
+    assert converted["slow-growth"]["low"] <= 0 <= converted["slow-growth"]["high"], (
+        "two problems show little"
+    )
     growing = figures(document, 1)
     assert growing["regression, equal repairs"]["contrast"]["first"] == 0
     assert growing["net, right but slow, equal repairs"]["contrast"]["first"] == 1
-    assert growing["change of slope"]["contrast"]["starts"] + sum(growing["change of slope"]["left_out"].values()) == 2
-    assert growing["speed ratio (log)"]["contrast"]["first"] > growing["speed ratio (log)"]["contrast"]["second"]
+    assert (
+        growing["change of slope"]["contrast"]["starts"]
+        + sum(growing["change of slope"]["left_out"].values())
+        == 2
+    )
+    assert (
+        growing["speed ratio (log)"]["contrast"]["first"] > growing["speed ratio (log)"]["contrast"]["second"]
+    )
 
     # The rows are those of the database.
     growth = document["arms"][1]["run"]

@@ -13,7 +13,14 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.roles import Role
 from benchmark.judging import store_submission
 from benchmark.models import Problem, Run, SlowComparison
-from tests.benchmark.growth.slow_rows import SLOW, growth, repaired, store_curve, store_slow_problems, store_slow_run
+from tests.benchmark.growth.slow_rows import (
+    SLOW,
+    growth,
+    repaired,
+    store_curve,
+    store_slow_problems,
+    store_slow_run,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -47,8 +54,12 @@ def figures(document: Any, arm: int = 0) -> dict[str, Any]:
 
 
 def test_conversion_regression_and_net(capsys: pytest.CaptureFixture[str], problems: list[Problem]):
-    told = store_slow_run("told", {one: ["TLE", "AC"] if n < 2 else ["TLE"] * 3 for n, one in enumerate(problems)})
-    growing = store_slow_run("growth", {one: ["AC"] if n < 6 else ["TLE", "WA"] for n, one in enumerate(problems)})
+    told = store_slow_run(
+        "told", {one: ["TLE", "AC"] if n < 2 else ["TLE"] * 3 for n, one in enumerate(problems)}
+    )
+    growing = store_slow_run(
+        "growth", {one: ["AC"] if n < 6 else ["TLE", "WA"] for n, one in enumerate(problems)}
+    )
     found = figures(report(capsys, told, growing))
     conversion = found["conversion, equal repairs"]["contrast"]
     assert (conversion["first"], conversion["second"], conversion["difference"]) == (0.75, 0.25, 0.5)
@@ -114,11 +125,15 @@ def test_chains_that_are_left_out_are_counted(capsys: pytest.CaptureFixture[str]
     }
     found = figures(document)
     assert found["conversion, equal repairs"]["contrast"]["p"] is None, "three problems have no test"
-    assert found["net, right but slow, equal repairs"]["left_out"] == {"the start program is not known to be right": 3}
+    assert found["net, right but slow, equal repairs"]["left_out"] == {
+        "the start program is not known to be right": 3
+    }
     assert found["change of slope"]["left_out"] == {"its last reply has no program": 3}
 
 
-def test_start_programs_that_are_wrong_are_counted(capsys: pytest.CaptureFixture[str], problems: list[Problem]):
+def test_start_programs_that_are_wrong_are_counted(
+    capsys: pytest.CaptureFixture[str], problems: list[Problem]
+):
     told = store_slow_run("told", {one: ["TLE"] for one in problems})
     oracle = store_slow_run("growth+oracle", {one: ["TLE", "WA"] for one in problems})
     SlowComparison.objects.create(
@@ -150,7 +165,9 @@ def test_runs_that_cannot_be_compared_are_refused(problems: list[Problem]):
     assert "Name one run of slow-told, and at least one run of another arm" in refusal(told)
     assert "Name one run of slow-told" in refusal(told, store_slow_run("told", chains), growing)
     assert "which is no arm of slow programs" in refusal(told, store_slow_run("x", chains, method="refine"))
-    assert "one dataset and one model" in refusal(told, store_slow_run("growth", chains, model_spec="openai:n"))
+    assert "one dataset and one model" in refusal(
+        told, store_slow_run("growth", chains, model_spec="openai:n")
+    )
     other = store_slow_run("growth", chains, parameters={"language": "python", "r": 2, "starts": 5})
     assert "These differ: r." in refusal(told, other)
 
@@ -170,7 +187,9 @@ def test_the_page_shows_the_figures_of_the_command(
     capsys: pytest.CaptureFixture[str], problems: list[Problem], researcher: Client
 ):
     assert "There is no run of an arm of slow programs yet." in researcher.get("/runs/slow/").content.decode()
-    told = store_slow_run("told", {one: ["TLE", "AC"] if n < 2 else ["TLE"] * 3 for n, one in enumerate(problems)})
+    told = store_slow_run(
+        "told", {one: ["TLE", "AC"] if n < 2 else ["TLE"] * 3 for n, one in enumerate(problems)}
+    )
     growing = store_slow_run(
         "growth", {one: ["AC"] if n < 6 else ["TLE", "WA"] if n < 7 else [] for n, one in enumerate(problems)}
     )
@@ -203,6 +222,8 @@ def test_the_page_shows_the_figures_of_the_command(
 def test_the_number_of_queries_does_not_depend_on_the_number_of_chains(
     problems: list[Problem], researcher: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ):
-    runs = [store_slow_run(arm, {one: ["TLE", "AC"] for one in problems}) for arm in ("told", "growth", "replan")]
+    runs = [
+        store_slow_run(arm, {one: ["TLE", "AC"] for one in problems}) for arm in ("told", "growth", "replan")
+    ]
     with django_assert_max_num_queries(30):
         assert researcher.get("/runs/slow/?" + "&".join(f"run={run.pk}" for run in runs)).status_code == 200
