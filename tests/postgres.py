@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 
 from tests.cached_fixtures import cached_folder, migrate
-from tests.stack import HANG
 
 MIGRATED = "migrated"
+
+RECOVERY = 60
+"""Seconds within which a killed server starts again."""
 
 
 def installed_programs() -> Path | None:
@@ -70,7 +72,7 @@ class Postgres:
 
     def restart(self) -> None:
         """Start the server after `kill`. It recovers from its log."""
-        end = time.monotonic() + HANG
+        end = time.monotonic() + RECOVERY
         while True:
             try:
                 return self._start()

@@ -28,7 +28,8 @@ def find_run(pk: Any) -> Run:
 
 def concealed_study_keys(person: Person) -> set[str]:
     """Return the keys of the studies whose models this person must not see, because the person is blind to them."""
-    return {key for _, keys in concealed_spending.send(Run, person=person) for key in keys}
+    answers = concealed_spending.send(Run, person=person)
+    return {str(key) for _, keys in answers if keys for key in keys}
 
 
 def runs_from_query(request: HttpRequest) -> list[Run]:

@@ -1,6 +1,6 @@
 """The figures of slow programs as text, for terminals and pages."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import exp
 
@@ -10,8 +10,8 @@ from benchmark.reports.slow.figures import BASE, Kind, SlowFigure, SlowReport
 
 NOTE = (
     "Exploratory, unless a frozen study names these figures. Problems have equal weight. p is corrected by Holm's "
-    "method for the arms. With fewer than 6 problems there is no test. Detectable: the difference that these problems would "
-    "detect with a power of 80 %."
+    "method for the arms. With fewer than 6 problems there is no test. Detectable: the difference that these problems "
+    "would detect with a power of 80 %."
 )
 
 
@@ -36,20 +36,13 @@ def figure_text(figure: SlowFigure) -> FigureText | None:
     found = figure.contrast
     if found is None:
         return None
-    match figure.kind:
-        case "share":
-            value, change, unit = percent, _points, " points"
-        case "slope":
-            value, change, unit = signed_number, signed_number, ""
-        case "log ratio":
-            value, change, unit = _times_of_log, _factor, ""
-    bounded = found.low is not None and found.high is not None
+    value, change, unit = _FORMS[figure.kind]
     return FigureText(
         value(found.first),
         value(found.second),
         f"{change(found.difference)}{unit}",
-        f"{change(found.low)} to {change(found.high)}" if bounded else "",  # type: ignore[arg-type]
-        INTERVAL_NAMES[found.method] if bounded else "",
+        "" if found.low is None or found.high is None else f"{change(found.low)} to {change(found.high)}",
+        INTERVAL_NAMES[found.method],
         "" if figure.holm is None else f"{figure.holm:.3f}" if figure.holm >= 0.001 else "< 0.001",
         _detectable(figure.kind, found) if found.not_significant and found.detectable is not None else "",
     )
@@ -86,6 +79,14 @@ def _times_of_log(logarithm: float) -> str:
 
 def _factor(logarithm: float) -> str:
     return f"{exp(logarithm):.3g}"
+
+
+_FORMS: Mapping[Kind, tuple[Callable[[float], str], Callable[[float], str], str]] = {
+    "share": (percent, _points, " points"),
+    "slope": (signed_number, signed_number, ""),
+    "log ratio": (_times_of_log, _factor, ""),
+}
+"""The text of a value, the text of a difference, and its unit."""
 
 
 def slow_text(report: SlowReport) -> str:

@@ -18,23 +18,26 @@ pytestmark = pytest.mark.slow
 PROBLEMS = ("ferry-timetable", "hut-to-hut")
 """The practice student believes that a program may be too slow at the first problem, and not at the second."""
 
+TIME_LIMIT = 0.4
+"""Seconds, instead of the 1 to 2 s of the packages, so that slow programs are stopped early."""
+
 
 @pytest.fixture
 def practice(tmp_path: Path, sandbox: SandboxStatus) -> CommandSandbox:
-    """Return a site with stored slow programs of the practice student at two problems."""
+    """Return a site with slow programs of the practice student at two problems."""
     assert sandbox.available
     var = add_database(tmp_path)
     run_apart(import_practice, var)
     commands = CommandSandbox(var, FakeProviders())
+    commands.rows("update benchmark_problem set time_limit = ?", [TIME_LIMIT])
     start(commands, "refine", "--set", "k=2", "every_test=true")
     return commands
 
 
 def start(practice: CommandSandbox, method: str, *arguments: str) -> str:
-    problems = [word for name in PROBLEMS for word in ("--problems", name)]
     output, _ = practice.manage(
         "run_baseline", "--json", "--dataset", "practice", "--model", "practice:student", "--method", method,
-        *problems, *arguments,
+        "--problems", ",".join(PROBLEMS), *arguments,
     )  # fmt: skip
     return str(json.loads(output)["run"])
 

@@ -485,7 +485,7 @@ def test_reviewers_of_a_study_with_an_automatic_arm_do_not_learn_who_held_a_sess
         )
         for item in (row.work_item, None)
     )  # fmt: skip
-    Session.objects.filter(pk=of_person.session_id).update(code_generations=1)
+    Session.objects.filter(assignment=of_person).update(code_generations=1)
     reviewer = client_of(rita)
 
     def waiting() -> list[str]:
