@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic.dataclasses import dataclass
 
 from benchmark.growth.sizes import has_sizes
-from benchmark.growth.starts import Start, find_starts, sources_of
+from benchmark.growth.starts import ARM_PREFIX, Start, find_starts, sources_of
 from benchmark.growth.wording import told_text
 from benchmark.methods.composition import fixed_templates
 from benchmark.methods.method import Chain, Example, Method, PlannedRun, Preparation
@@ -37,8 +37,6 @@ Arm = Literal["neutral", "told", "growth", "growth+oracle", "replan"]
 
 STARTS = "slow_programs"
 """The key of the start programs in the record of a run: for each problem a list with one entry a chain."""
-
-PREFIX = "slow-"
 
 
 @dataclass(frozen=True)
@@ -161,7 +159,7 @@ def _method(arm: Arm) -> Method:
     if arm == "neutral":
         warning = f"A control: the model only sees that it should try again. {warning}"
     return Method(
-        name=PREFIX + arm,
+        name=ARM_PREFIX + arm,
         summary=_SUMMARIES[arm],
         source="arms of slow programs (docs/slow-programs.md)",
         warning=warning,

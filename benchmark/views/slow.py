@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.roles import Role, requires_role
-from benchmark.methods.slow import PREFIX
+from benchmark.growth.starts import ARM_PREFIX
 from benchmark.models import Run
 from benchmark.reports.slow import (
     BASE,
@@ -82,7 +82,7 @@ def slow_programs(request: HttpRequest) -> HttpResponse:
 
 
 def _listed_runs() -> QuerySet[Run]:
-    found = Run.objects.filter(method__startswith=PREFIX).select_related("dataset")
+    found = Run.objects.filter(method__startswith=ARM_PREFIX).select_related("dataset")
     return found.defer("manifest").order_by("-started_at")[:LISTED_RUNS]
 
 

@@ -107,7 +107,9 @@ def read_arm(run: Run) -> SlowArm:
     """Return the finished chains of the run with stored growth curves and comparisons. Writes nothing."""
     items = list(run.items.select_related("problem").order_by("problem_id", "chain"))
     left_out = Counter(
-        f"the chain is {item.get_state_display().lower()}" for item in items if item.state != WorkItem.State.DONE
+        f"the chain is {item.get_state_display().lower()}"
+        for item in items
+        if item.state != WorkItem.State.DONE
     )
     items = [item for item in items if item.state == WorkItem.State.DONE]
     replies = _replies(run)

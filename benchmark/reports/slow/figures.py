@@ -7,7 +7,8 @@ from math import log
 from typing import Any, Literal
 
 from benchmark.growth.contrasts import Pair, SlowContrast, mean_contrast, share_contrast
-from benchmark.methods.slow import PREFIX, STARTS
+from benchmark.growth.starts import ARM_PREFIX
+from benchmark.methods.slow import STARTS
 from benchmark.metrics import holm
 from benchmark.models import Run
 from benchmark.reports.slow.chains import Key, SlowArm, SlowChain, SlowOutcome, measure_programs, read_arm
@@ -105,7 +106,7 @@ def slow_report(runs: Sequence[Run], *, measure: bool = False) -> SlowReport:
 
 
 def _base(runs: Sequence[Run]) -> Run:
-    if strange := [run for run in runs if not run.method.startswith(PREFIX)]:
+    if strange := [run for run in runs if not run.method.startswith(ARM_PREFIX)]:
         raise SlowRunsError(
             f"Run {strange[0].pk} has the method {strange[0].method}, which is no arm of slow programs."
         )

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from benchmark.judging import perform, request_judgement, store_submission
+from benchmark.models import Problem
+from benchmark.providers.practice import PRACTICE_PROBLEMS
 from judge import SandboxStatus
 from tests.benchmark.growth.test_slow_report import figures, shown_numbers
 from tests.benchmark.runs.conftest import CommandSandbox
-from tests.benchmark.runs.processes import run_apart
+from tests.benchmark.runs.processes import run_apart, use_var
 from tests.cached_fixtures import add_database
 from tests.fake_providers import FakeProviders
 from tests.tutoring.arms.simulated_people import import_practice, open_page
@@ -18,20 +21,35 @@ pytestmark = pytest.mark.slow
 PROBLEMS = ("ferry-timetable", "hut-to-hut")
 """The practice student believes that a program may be too slow at the first problem, and not at the second."""
 
-TIME_LIMIT = 0.4
-"""Seconds, instead of the 1 to 2 s of the packages, so that slow programs are stopped early."""
+TIME_LIMIT = 0.15
+"""Seconds, instead of 1, so that slow programs are stopped early. The limit for Python is twice as long."""
+
+LARGEST = ("large", "long-trail")
+"""Ends of the names of tests that are left out: slow programs exceed four times the limit there."""
 
 
 @pytest.fixture
 def practice(tmp_path: Path, sandbox: SandboxStatus) -> CommandSandbox:
-    """Return a site with slow programs of the practice student at two problems."""
+    """Return a site with a judged slow program of the practice student at two problems."""
     assert sandbox.available
     var = add_database(tmp_path)
     run_apart(import_practice, var)
     commands = CommandSandbox(var, FakeProviders())
     commands.rows("update benchmark_problem set time_limit = ?", [TIME_LIMIT])
-    start(commands, "refine", "--set", "k=2", "every_test=true")
+    for name in LARGEST:
+        commands.rows("delete from benchmark_testcase where name like ?", [f"%{name}"])
+    run_apart(judge_slow_programs, var)
     return commands
+
+
+def judge_slow_programs(var: Path) -> None:
+    """Judge the slow programs of the practice packages, in a separate process."""
+    use_var(var)
+    for name in PROBLEMS:
+        [program] = (PRACTICE_PROBLEMS / name / "submissions" / "time_limit_exceeded").glob("*.py")
+        problem = Problem.objects.select_related("dataset").get(external_id=name)
+        submission = store_submission(problem, f"\n{program.read_text()}\n", "python")
+        perform(request_judgement(submission, stop_at_first_failure=False).pk)
 
 
 def start(practice: CommandSandbox, method: str, *arguments: str) -> str:
