@@ -49,6 +49,17 @@ def request_curve(submission: Submission) -> GrowthCurve:
     return curve
 
 
+def measured_curve(submission: Submission) -> GrowthCurve:
+    """Return the curve of the program, measured in this process unless another one measures it now.
+
+    Raises NoSizesError.
+    """
+    curve = request_curve(submission)
+    perform_curve(curve.pk)
+    curve.refresh_from_db()
+    return curve
+
+
 def growth_of(curve: GrowthCurve) -> Growth | None:
     """Return the measured growth; None before the measurement, and for a program that cannot be measured."""
     return Growth.from_json(curve.points) if curve.points else None
@@ -126,12 +137,8 @@ def perform_curve(curve_id: int) -> None:
 
 
 def _claim(curve_id: int) -> GrowthCurve | None:
-    owner, now = new_owner(), timezone.now()
     with transaction.atomic():
-        claimed = GrowthCurve.claim(owner, 1, now, id=curve_id)
-        if not claimed and GrowthCurve.objects.filter(pk=curve_id).release_lost(now):
-            claimed = GrowthCurve.claim(owner, 1, now, id=curve_id)
-        if not claimed:
+        if GrowthCurve.claim_one(curve_id, new_owner(), timezone.now()) is None:
             return None
         curve = GrowthCurve.objects.select_related("submission__problem__dataset").get(pk=curve_id)
     if curve.attempt > MAXIMUM_ATTEMPTS:

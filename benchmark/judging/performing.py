@@ -80,7 +80,7 @@ def perform_waiting() -> None:
 
 
 def _claim(judgement_id: int) -> Judgement | None:
-    owner, now = new_owner(), timezone.now()
+    now = timezone.now()
     person = Judgement.objects.filter(pk=judgement_id).values_list("requested_by", flat=True).first()
     share = share_of_a_person() if person is not None else 0
     with transaction.atomic():
@@ -88,10 +88,7 @@ def _claim(judgement_id: int) -> Judgement | None:
             lock_person(person)
             if in_progress(person, now) >= share:
                 return None
-        claimed = Judgement.claim(owner, 1, now, id=judgement_id)
-        if not claimed and Judgement.objects.filter(pk=judgement_id).release_lost(now):
-            claimed = Judgement.claim(owner, 1, now, id=judgement_id)
-        if not claimed:
+        if Judgement.claim_one(judgement_id, new_owner(), now) is None:
             return None
         judgement = Judgement.objects.select_related("submission__problem__dataset", "test_suite").get(
             pk=judgement_id

@@ -25,7 +25,7 @@ from tutoring.protocols import PRESETS, freeze, rules_of
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.storage import fail_reply
 from tutoring.sessions.context import RefusedError
-from tutoring.sessions.conversation import PageCommand, TutorView, tutor_view
+from tutoring.sessions.conversation import PageCommand, TutorView, session_for_tutor, tutor_view
 from tutoring.views.socket import Cursor, SessionConsumer
 
 MOVES = st.lists(
@@ -98,6 +98,7 @@ def status_from_socket(session: SessionUnderTest) -> dict[str, Any]:
     consumer = SessionConsumer()
     consumer.session_id, consumer.cursor = session.pk, Cursor()
     assert session.row.protocol is not None
+    consumer.session = session_for_tutor(session.pk, session.tutor.pk)
     consumer.user, consumer.rules = session.tutor, rules_of(session.row.protocol)
     [status] = [message for message in consumer._updates() if message["type"] == "status"]
     return status

@@ -106,8 +106,7 @@ def claim_replies(limit: int, written: Collection[int] = ()) -> list[ClaimedRepl
 def _claim(session: Session, reply_id: int, price: Price | None) -> Reply | None:
     """Claim the reply of the locked session; None if another streamer has it, or if its attempts are used up."""
     now = timezone.now()
-    Reply.objects.filter(pk=reply_id).release_lost(now)
-    if not Reply.claim(new_owner(), 1, now, id=reply_id):
+    if Reply.claim_one(reply_id, new_owner(), now) is None:
         return None
     reply = Reply.objects.select_related("message").get(pk=reply_id)
     before = reply.attempt - 1

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmark.growth import Growth, growth_of, has_sizes, perform_curve, request_curve
+from benchmark.growth import Growth, growth_of, has_sizes, measured_curve
 from benchmark.growth.measuring import Measured
 from benchmark.judging import source_hash, store_submission
 from benchmark.methods.slow import STARTS
@@ -134,7 +134,7 @@ def measure_programs(run: Run) -> None:
         if run.source is None:
             start = Submission.objects.get(pk=_submission(run, item)).source
         for program in filter(None, (start, last)):
-            perform_curve(request_curve(store_submission(item.problem, program, language)).pk)
+            measured_curve(store_submission(item.problem, program, language))
 
 
 def _submission(run: Run, item: WorkItem) -> int:

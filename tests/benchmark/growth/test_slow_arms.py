@@ -8,14 +8,14 @@ import pytest
 
 from benchmark.judging import perform, request_judgement, store_submission
 from benchmark.models import Problem
-from benchmark.providers.practice import PRACTICE_PROBLEMS
+from benchmark.providers.practice import practice_scripts
 from judge import SandboxStatus
 from tests.benchmark.growth.test_slow_report import figures, shown_numbers
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.processes import run_apart, use_var
-from tests.cached_fixtures import add_database
+from tests.cached_fixtures import add_prepared
 from tests.fake_providers import FakeProviders
-from tests.tutoring.arms.simulated_people import import_practice, open_page
+from tests.tutoring.arms.simulated_people import open_page
 
 pytestmark = pytest.mark.slow
 PROBLEMS = ("ferry-timetable", "hut-to-hut")
@@ -32,8 +32,7 @@ LARGEST = ("large", "long-trail")
 def practice(tmp_path: Path, sandbox: SandboxStatus) -> CommandSandbox:
     """Return a site with a judged slow program of the practice student at two problems."""
     assert sandbox.available
-    var = add_database(tmp_path)
-    run_apart(import_practice, var)
+    var = add_prepared(tmp_path)
     commands = CommandSandbox(var, FakeProviders())
     commands.rows("update benchmark_problem set time_limit = ?", [TIME_LIMIT])
     for name in LARGEST:
@@ -43,12 +42,13 @@ def practice(tmp_path: Path, sandbox: SandboxStatus) -> CommandSandbox:
 
 
 def judge_slow_programs(var: Path) -> None:
-    """Judge the slow programs of the practice packages, in a separate process."""
+    """Judge the slow programs of the practice student, with blank lines around them, in a separate process."""
     use_var(var)
+    scripts = {script.slug: script for script in practice_scripts()}
     for name in PROBLEMS:
-        [program] = (PRACTICE_PROBLEMS / name / "submissions" / "time_limit_exceeded").glob("*.py")
+        [program] = [stage.program for stage in scripts[name].stages if stage.verdict == "TLE"]
         problem = Problem.objects.select_related("dataset").get(external_id=name)
-        submission = store_submission(problem, f"\n{program.read_text()}\n", "python")
+        submission = store_submission(problem, f"\n{program}\n\n", "python")
         perform(request_judgement(submission, stop_at_first_failure=False).pk)
 
 
