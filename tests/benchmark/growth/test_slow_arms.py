@@ -21,11 +21,11 @@ pytestmark = pytest.mark.slow
 PROBLEMS = ("ferry-timetable", "hut-to-hut")
 """The practice student believes that a program may be too slow at the first problem, and not at the second."""
 
-TIME_LIMIT = 0.15
+TIME_LIMIT = 0.1
 """Seconds, instead of 1, so that slow programs are stopped early. The limit for Python is twice as long."""
 
 LARGEST = ("large", "long-trail")
-"""Ends of the names of tests that are left out: slow programs exceed four times the limit there."""
+"""Ends of the names of tests that are left out, because slow programs need seconds for them."""
 
 
 @pytest.fixture
@@ -62,12 +62,13 @@ def start(practice: CommandSandbox, method: str, *arguments: str) -> str:
 
 def test_the_arms_are_compared_from_start_programs_to_the_page(practice: CommandSandbox) -> None:
     starts = json.loads(practice.manage("slow", "starts", "practice", "--measure", "--json")[0])["starts"]
-    assert [(one["problem"], one["right"]) for one in starts] == [(name, True) for name in PROBLEMS]
+    assert sorted(one["problem"] for one in starts) == [*PROBLEMS]
+    right = sum(one["right"] for one in starts)
     arms = ("told", "neutral", "growth", "growth+oracle", "replan")
     runs = [start(practice, f"slow-{arm}", "--set", "r=2") for arm in arms]
     document: dict[str, Any] = json.loads(practice.manage("slow", "report", "--json", "--measure", *runs)[0])
     assert document["simulated"]
-    assert (document["starts"], document["right"]) == (2, 2)
+    assert (document["starts"], document["right"]) == (2, right)
     assert [arm["arm"] for arm in document["arms"]] == [f"slow-{arm}" for arm in arms[1:]]
 
     converted = {
@@ -82,7 +83,8 @@ def test_the_arms_are_compared_from_start_programs_to_the_page(practice: Command
     )
     growing = figures(document, 1)
     assert growing["regression, equal repairs"]["contrast"]["first"] == 0
-    assert growing["net, right but slow, equal repairs"]["contrast"]["first"] == 1
+    net = growing["net, right but slow, equal repairs"]
+    assert (net["contrast"]["starts"] if net["contrast"] else 0) == right
     assert (
         growing["change of slope"]["contrast"]["starts"]
         + sum(growing["change of slope"]["left_out"].values())
@@ -100,7 +102,7 @@ def test_the_arms_are_compared_from_start_programs_to_the_page(practice: Command
     )
     assert practice.rows(accepted, [growth]) == [(2,)]
     assert [row["outcomes"][growth]["verdict"] for row in document["rows"]] == ["AC", "AC"]
-    assert [row["submission"] for row in document["rows"]] == [one["submission"] for one in starts]
+    assert {row["submission"] for row in document["rows"]} == {one["submission"] for one in starts}
     told = practice.rows(
         "select g.messages from benchmark_generation g join benchmark_workitem i on i.id = g.work_item_id "
         "where replace(i.run_id, '-', '') = replace(?, '-', '') and g.step = 1",
