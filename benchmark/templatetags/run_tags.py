@@ -24,7 +24,8 @@ from benchmark.reports.formatting import (
     token_count,
 )
 from benchmark.reports.groups import GroupFigures, PassAtK, TestsAtK
-from benchmark.reports.slow.text import signed_number, times_faster
+from benchmark.reports.slow.figures import SlowFigure
+from benchmark.reports.slow.text import signed_number, slow_figure_title, times_faster
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
 
@@ -108,6 +109,12 @@ def ratio_bounds(found: RatioSet | None) -> str:
 def method_name(method: str) -> str:
     """Return the short name of the method of an interval."""
     return INTERVAL_NAMES[method]
+
+
+@register.filter
+def figure_title(figure: SlowFigure) -> str:
+    """Return the name of a figure of slow programs as it is shown."""
+    return slow_figure_title(figure)
 
 
 @register.filter

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import exp
 
 from benchmark.growth.contrasts import SlowContrast
-from benchmark.reports.formatting import INTERVAL_NAMES, percent
+from benchmark.reports.formatting import INTERVAL_NAMES
 from benchmark.reports.slow.figures import BASE, Kind, SlowFigure, SlowReport
 
 NOTE = (
@@ -52,15 +52,24 @@ def _detectable(kind: Kind, found: SlowContrast) -> str:
     assert found.detectable is not None
     match kind:
         case "share":
-            return f"{100 * found.detectable:.2f} points"
+            return f"{100 * found.detectable:.0f} points"
         case "slope":
             return f"{found.detectable:.2f}"
         case "log ratio":
             return f"a factor of {exp(found.detectable):.3g}"
 
 
+def slow_figure_title(figure: SlowFigure) -> str:
+    """Return the name of the figure as it is shown: ratios are shown as such, not as logarithms."""
+    return figure.name.removesuffix(" (log)")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:z.0f} %"
+
+
 def _points(share: float) -> str:
-    return f"{100 * share:+z.2f}"
+    return f"{100 * share:+z.0f}"
 
 
 def signed_number(value: float) -> str:
@@ -82,7 +91,7 @@ def _factor(logarithm: float) -> str:
 
 
 _FORMS: Mapping[Kind, tuple[Callable[[float], str], Callable[[float], str], str]] = {
-    "share": (percent, _points, " points"),
+    "share": (_percent, _points, " points"),
     "slope": (signed_number, signed_number, ""),
     "log ratio": (_times_of_log, _factor, ""),
 }
@@ -101,7 +110,7 @@ def slow_text(report: SlowReport) -> str:
         lines += ["", f"{arm.arm} against {BASE} (run {arm.run})"]
         for figure in arm.figures:
             lines += [
-                f"  {figure.name}: {_contrast_text(figure)}",
+                f"  {slow_figure_title(figure)}: {_contrast_text(figure)}",
                 *_left_out("    left out", figure.left_out),
             ]
         lines += _left_out("  left out", arm.left_out)

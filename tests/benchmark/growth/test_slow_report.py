@@ -179,8 +179,8 @@ def shown_numbers(found: Any) -> list[str]:
         return []
     if found["name"].startswith("change"):
         return [f"{contrast['first']:+.2f}", f"{contrast['second']:+z.2f}", f"{contrast['difference']:+.2f}"]
-    texts = [f"{100 * contrast[name]:z.2f} %" for name in ("first", "second")]
-    return [*texts, f"{100 * contrast['difference']:+z.2f} points", f"{100 * contrast['low']:+z.2f} to"]
+    texts = [f"{100 * contrast[name]:z.0f} %" for name in ("first", "second")]
+    return [*texts, f"{100 * contrast['difference']:+z.0f} points", f"{100 * contrast['low']:+z.0f} to"]
 
 
 def test_the_page_shows_the_figures_of_the_command(
