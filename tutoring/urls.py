@@ -10,6 +10,7 @@ from tutoring.views import (
     detectors,
     growth,
     program_scores,
+    rejudgings,
     review_figures,
     reviews,
     sessions,
@@ -37,6 +38,10 @@ urlpatterns = [
     path("codebook/", codebook.codebook, name="codebook"),
     path("codebook/<int:version>/", codebook.codebook, name="codebook_version"),
     path("runs/arms/", arms.arms, name="arms"),
+    path("runs/rejudgings/", rejudgings.rejudgings, name="rejudgings"),
+    path("runs/rejudgings/start/", rejudgings.start_rejudging, name="start_rejudging"),
+    path("runs/rejudgings/<int:rejudging_id>/", rejudgings.rejudging, name="rejudging"),
+    path("runs/rejudgings/<int:rejudging_id>/decide/", rejudgings.decide_rejudging, name="decide_rejudging"),
     path("program-scores/", program_scores.program_score_list, name="program_scores"),
     path(
         "near-misses/",

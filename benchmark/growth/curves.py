@@ -24,7 +24,7 @@ from benchmark.models.owners import new_owner
 logger = logging.getLogger(__name__)
 
 QUEUE = "background"
-"""The queue that workers serve last."""
+"""The queue that workers serve after runs."""
 
 MAXIMUM_ATTEMPTS = 3
 """Claims of one curve before it counts as not measurable."""

@@ -58,6 +58,7 @@ def _judgements(problems: Iterable[Problem], language: str) -> Iterator[tuple[Ju
         test_suite=None,
         policy=Policy.FAIR,
         state=Judgement.State.DONE,
+        counts=True,
         verdict=Verdict.TLE,
     ).select_related("submission")
     for row in rows.order_by("pk"):

@@ -25,7 +25,7 @@ from benchmark.models import Generation, Judgement, Problem, Submission, Suite
 logger = logging.getLogger(__name__)
 
 SCORES = "background"
-"""The queue of program scores, which workers serve last."""
+"""The queue of program scores, which workers serve after runs and before rejudgings."""
 
 _PERFORM = "benchmark.judging.perform"
 """The function of the jobs, as `settings.WORKER_JOBS` lists it."""
@@ -152,6 +152,7 @@ def copy_stored_verdict(judgement: Judgement) -> bool:
     done = Judgement.objects.filter(
         ~Exists(answers),
         **equal,
+        counts=True,
         state=Judgement.State.DONE,
         result__judge_version=judge.JUDGE_VERSION,
         result__limits__time=limits.time,
@@ -196,11 +197,15 @@ def enqueue_next(person_id: int) -> None:
 
 
 def lost_judgements() -> QuerySet[Judgement]:
-    """Return the unfinished judgements without a living worker, except those of runs, which judge theirs themselves."""
+    """Return the unfinished judgements without a living worker.
+
+    Those of runs and of rejudgings are left out: runs judge theirs themselves, and `requeue_rejudgings` finds the
+    others.
+    """
     now = timezone.now()
     late = Judgement.objects.filter(state=Judgement.State.QUEUED, created_at__lt=now - _LATE)
     lost = late | Judgement.objects.lost(now)
-    return lost.filter(~Exists(Generation.objects.filter(_OF_ANSWER)), work_items=None)
+    return lost.filter(rejudging=None).filter(~Exists(Generation.objects.filter(_OF_ANSWER)), work_items=None)
 
 
 def requeue_lost() -> None:

@@ -156,7 +156,7 @@ def _accepted(submission: Submission, run: Run, judge_missing: bool) -> bool | N
 
 
 def _stored_judgement(submission: Submission, run: Run) -> Judgement | None:
-    """Return the newest judgement on the present tests under the time factor of the run.
+    """Return the newest judgement that counts under the time factor of the run.
 
     Runs whose factor is unknown, such as imported ones, take the newest judgement under any factor.
     """
@@ -164,8 +164,8 @@ def _stored_judgement(submission: Submission, run: Run) -> Judgement | None:
         suite=Judgement.TestScope.ALL,
         test_suite=None,
         state=Judgement.State.DONE,
+        counts=True,
         policy=run.parameters["policy"],
-        problem_hash=submission.problem.content_hash,
     )
     factors = judging.factors_of_run(run)
     return (rows.filter(time_factor__in=factors) if factors else rows).first()

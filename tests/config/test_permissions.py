@@ -36,6 +36,7 @@ PAGES = {
     "codebook": ANYBODY, "codebook_version": ANYBODY, "training": ANYBODY, "training_result": ANYBODY,
     "training_results": ADMINS,
     "program_scores": RESEARCHERS, "arms": RESEARCHERS,
+    "rejudgings": RESEARCHERS, "rejudging": RESEARCHERS,
     "trajectories": READERS, "export_trajectories": READERS, "trajectory": READERS, "export_trajectory": READERS,
     "trajectory_page": READERS, "reviewed_sessions": READERS, "compare_reviews": READERS,
     "review_queue": REVIEWERS, "review": REVIEWERS,
@@ -62,6 +63,7 @@ COMMANDS = {
     "stop_study": ADMINS,
     "close_study": ADMINS, "record_deviation": ADMINS,
     "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
+    "start_rejudging": ADMINS, "decide_rejudging": ADMINS,
     "add_cap": ADMINS, "edit_cap": ADMINS, "remove_cap": ADMINS,
 }  # fmt: skip
 
@@ -71,6 +73,7 @@ OPEN = {"healthz", "login", "logout", "home", "glossary", "near_misses"}
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
     "verifier_id": 0, "submission_id": 0, "item_id": 0, "model_id": 0, "cap_id": 0, "study_id": 0, "version": 1,
+    "rejudging_id": 0,
     "number": 0, "dataset": "none", "external_id": "none",
     "name": "none", "form": "json",
 }  # fmt: skip

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from accounts.roles import Role
-from benchmark.judging import store_submission
+from benchmark.judging import Place, request_rejudging, store_submission
 from benchmark.models import (
     CachedRunReport,
     Dataset,
@@ -26,6 +26,7 @@ from benchmark.models import (
     Problem,
     Question,
     QuestionSet,
+    RejudgedProgram,
     SimilarityRun,
     Suite,
     Verifier,
@@ -90,6 +91,9 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
     finished = {"state": "finished", "finished_at": datetime(2026, 1, 2, tzinfo=UTC)}
     run = make_run([("bronze", ["AC", "WA"]), ("gold", ["WA", "fault"])], **finished)
     refined = make_run([("bronze", ["AC"])], method="refine", parameters={"k": 2, "g": 1}, on=run, **finished)
+    item = run.items.filter(judgement__isnull=False)[0]
+    places = {item.judgement_id or 0: Place(RejudgedProgram.Role.OUTCOME, 1, work_item=item.pk)}
+    rejudged = request_rejudging(places, reason="a test changed", selection={}, by=None)
     questions = QuestionSet.objects.create(
         name="alike", dataset=problem.dataset, built=False, parameters={}, content_hash=""
     )
@@ -132,6 +136,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         "run_progress": {"run_id": run.pk},
         "run_refinement": {"run_id": refined.pk},
         "run_items": {"run_id": run.pk},
+        "rejudging": {"rejudging_id": rejudged.pk},
         "run_report": {"run_id": run.pk, "form": "json"},
         "session": {"session_id": session.pk},
         "session_growth": {"session_id": closed.pk},
@@ -171,6 +176,7 @@ def closed_study(problem: Problem) -> Study:
 
 QUERIES = {
     "run_progress": "since=0&done=0",
+    "rejudgings": "dataset=practice&problem=practice/doubling",
     "study_power": "control_rate=30&effect=20&problems=10",
     "detector_messages": "detector=all+detectors&clause=F2&outcome=missed",
 }

@@ -62,6 +62,21 @@ OLD: dict[str, dict[str, Any]] = {
         "code_generations": 1,
         "before": {"number": None, "code_generations": 0, "problem": None},
     },
+    "rejudged": {
+        "rejudging": 1,
+        "reason": "answer corrected",
+        "problem_hash": "0",
+        "judgement": 2,
+        "former": "WA",
+        "verdict": "AC",
+        "passed": 3,
+        "total": 3,
+        "judge_version": "1",
+        "near_limit": False,
+        "time_factor": 1.0,
+        "outcome": "solved",
+        "programs": [{"generation": 1, "former": "WA", "verdict": "AC"}],
+    },
 }
 """Events of each kind in their oldest form: without the fields that were added since."""
 

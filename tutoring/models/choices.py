@@ -43,3 +43,4 @@ class EventKind(models.TextChoices):
     REFUSED = "refused"
     INVALIDATED = "invalidated"
     REREAD = "reread", "Read again"
+    REJUDGED = "rejudged", "Judged again"

@@ -101,6 +101,13 @@ class Session(models.Model):
     recorded_at = models.DateTimeField(auto_now_add=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
     outcome = models.CharField(max_length=12, choices=Outcome.choices, blank=True)
+    former_outcome = models.CharField(
+        max_length=12,
+        choices=Outcome.choices,
+        blank=True,
+        default="",
+        help_text="The outcome that the tutor saw, if a rejudging replaced it.",
+    )
     outcome_claimed = models.BooleanField(
         default=False, help_text="Whether an imported record states the outcome without a verdict."
     )
@@ -145,6 +152,11 @@ class Session(models.Model):
         """The outcome as lists and exports name it; an outcome without a verdict is marked as claimed."""
         name = str(self.get_outcome_display()).lower()
         return f"claimed: {name}" if self.outcome_claimed else name
+
+    @property
+    def seen_outcome(self) -> str:
+        """The outcome at the end of the session, which the tutor saw; a rejudging may have replaced it."""
+        return self.former_outcome or self.outcome
 
     @property
     def blinded_origin(self) -> str:

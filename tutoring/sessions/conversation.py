@@ -221,8 +221,9 @@ def status_for_tutor(session: Session) -> SessionStatus:
 
 
 def _status(session: Session, rules: Rules) -> SessionStatus:
-    shown = rules.tutor_sees != "nothing" or session.outcome == Session.Outcome.ABANDONED
-    return SessionStatus(session.state, session.outcome if shown else "", session.invalidated)
+    outcome = session.seen_outcome
+    shown = rules.tutor_sees != "nothing" or outcome == Session.Outcome.ABANDONED
+    return SessionStatus(session.state, outcome if shown else "", session.invalidated)
 
 
 # Every change of the page shows the same program again.

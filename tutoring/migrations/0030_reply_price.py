@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tutoring", "0028_program_outcomes")]
+    dependencies = [("tutoring", "0029_rejudging")]
 
     operations = [
         migrations.AddField(

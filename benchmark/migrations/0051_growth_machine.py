@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmark", "0049_machine_speed")]
+    dependencies = [("benchmark", "0050_rejudging")]
 
     operations = [
         migrations.AddField(
