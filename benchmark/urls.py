@@ -30,7 +30,6 @@ urlpatterns = [
     path("models/<int:model_id>/new-version/", new_version, name="new_model_version"),
     path("models/<int:model_id>/test/", test_model, name="test_model"),
     path("models/<int:model_id>/test/result/", model_test, name="model_test"),
-    path("problems/", views.problem_list, name="problems"),
     # An address of a figure ends without a slash, so that no external id matches it.
     path("problems/<slug:dataset>/<path:external_id>/figures/<str:name>", views.figure, name="figure"),
     path("problems/<slug:dataset>/<path:external_id>/", views.problem, name="problem"),

@@ -33,6 +33,12 @@ def closed_by_study(person: User, problem: Problem) -> bool:
     ).exists()
 
 
+def problems_closed_by_studies(person: User) -> QuerySet[Assignment, Any]:
+    """Return the ids of the problems on which the tutor has no free sessions, for use in a query."""
+    unfinished = Assignment.objects.filter(study__tutors=person, study__state__in=Study.UNFINISHED)
+    return unfinished.values("problem")
+
+
 def rehearsed_sessions() -> QuerySet[Assignment, Any]:
     """Return the ids of the sessions of rehearsals, which figures leave out, for use in a query."""
     return Assignment.objects.filter(study__rehearsal=True, session__isnull=False).values("session")

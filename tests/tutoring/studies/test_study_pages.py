@@ -23,6 +23,7 @@ from benchmark.model_calls import caps, ledger
 from benchmark.models import DailySpend, LanguageModel, Problem, Run, WorkItem
 from benchmark.runner import QueueUnavailableError
 from tests.tutoring.dialogues import start
+from tests.tutoring.review.browsing import whole
 from tests.tutoring.studies.conftest import FreezeFactory, abandon, begin, finish, hold_all
 from tests.tutoring.studies.designs import design_data
 from tutoring.models import (
@@ -605,3 +606,13 @@ def test_a_draft_lists_problems_that_its_tutors_know_before_it_is_frozen(
     assert "Before this design can be frozen" in shown
     assert "had a session on it before" in shown
     assert study.pk != draft.pk
+
+
+def test_own_export_of_a_running_study_names_no_protocol(freeze: FreezeFactory, tutors: list[User]):
+    freeze()
+    begin(tutors[0])
+    exported = whole(client_of(tutors[0]).get("/sessions/export.jsonl"))
+    [record] = [json.loads(line) for line in exported.splitlines()]
+    assert (record["kind"], record["protocol"]) == ("session", None)
+    for secret in ("usaco", "hidden-model-name", "arm"):
+        assert secret not in exported, secret
