@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tutoring", "0029_rejudging")]
+    dependencies = [("tutoring", "0030_notes_and_sample_runs")]
 
     operations = [
         migrations.AddField(
