@@ -52,6 +52,11 @@ class Reply(Claimable):
         blank=True,
         help_text="When the reply fails unless text arrives before. Null: not claimed yet.",
     )
+    price = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="US dollars for a million tokens at the start of the call, with their source. Null: unknown.",
+    )
 
     class Meta:
         constraints = [

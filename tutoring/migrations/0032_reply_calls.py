@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tutoring", "0030_notes_and_sample_runs")]
+    dependencies = [("tutoring", "0031_reply_price")]
 
     operations = [
         migrations.AddField(
