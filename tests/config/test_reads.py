@@ -35,13 +35,13 @@ from benchmark.models import (
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
 from tests.config.test_permissions import ARGUMENTS, PAGES, patterns
 from tests.problems import store_doubling
-from tests.tutoring.dialogues import start
+from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tests.tutoring.review.browsing import whole
 from tests.tutoring.review.readings import claim, recorded_session
 from tests.tutoring.review.readings import review as submit_review
 from tests.tutoring.studies.designs import design_data
 from tutoring.actions import CloseSession
-from tutoring.models import Protocol, Study, TrainingResult
+from tutoring.models import Protocol, Session, Study, TrainingResult
 from tutoring.studies.actions import CloseStudy, FreezeStudy, OfferNext, StopStudy
 from tutoring.studies.design import parse_design
 
@@ -112,6 +112,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
     tutor = User.objects.get(username=Role.TUTOR)
     closed = start(tutor, problem, protocol, "practice:student")
     CloseSession(session_id=closed.pk, person=tutor, command=uuid4(), reason="stuck").execute()
+    compared = with_two_programs(start(tutor, problem, protocol, "openai:of-two-programs"))
     session = start(tutor, problem, protocol, "practice:student")
     recorded = recorded_session(str(uuid4()), ("Look at the sample.",))
     reviewers = [User.objects.get(username=Role.REVIEWER), User.objects.create_user("second reviewer")]
@@ -140,6 +141,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         "run_report": {"run_id": run.pk, "form": "json"},
         "session": {"session_id": session.pk},
         "session_growth": {"session_id": closed.pk},
+        "program_comparison": {"session_id": compared.pk},
         "model": {"model_id": session.model_id},
         "model_test": {"model_id": session.model_id},
         "edit_model": {"model_id": session.model_id},
@@ -153,6 +155,15 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         "training_result": {"result_id": result.pk},
         **dict.fromkeys(STUDY_PAGES, study),
     }
+
+
+def with_two_programs(session: Session) -> Session:
+    """Append two replies with programs; the session stays open, so that nobody reviews it."""
+    assert session.tutor is not None
+    held = SessionUnderTest(session, session.tutor)
+    held.ask_and_get(WRONG)
+    held.ask_and_get(RIGHT)
+    return held.refresh()
 
 
 STUDY_PAGES = (
@@ -176,6 +187,7 @@ def closed_study(problem: Problem) -> Study:
 
 QUERIES = {
     "run_progress": "since=0&done=0",
+    "program_comparison": "old=1&new=2",
     "rejudgings": "dataset=practice&problem=practice/doubling",
     "study_power": "control_rate=30&effect=20&problems=10",
     "detector_messages": "detector=all+detectors&clause=F2&outcome=missed",

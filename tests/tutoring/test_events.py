@@ -54,6 +54,8 @@ OLD: dict[str, dict[str, Any]] = {
     "execution": {"generation": 1},
     "execution_fault": {"fault": "no sandbox"},
     "verdict": {"verdict": "AC", "passed": 3, "total": 3, "samples_only": False},
+    "sample_run": {"generation": 1, "program": 3, "judgement": None},
+    "sample_result": {"judgement": None, "verdict": "WA", "passed": 1, "total": 2, "failed": [2]},
     "closed": {"reason": "executed", "outcome": "solved"},
     "refused": {"action": "Execute", "message": "There is no program yet."},
     "invalidated": {"reason": "told the answer"},

@@ -39,6 +39,8 @@ class EventKind(models.TextChoices):
     EXECUTION = "execution"
     EXECUTION_FAULT = "execution_fault"
     VERDICT = "verdict"
+    SAMPLE_RUN = "sample_run"
+    SAMPLE_RESULT = "sample_result"
     CLOSED = "closed"
     REFUSED = "refused"
     INVALIDATED = "invalidated"

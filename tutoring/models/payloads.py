@@ -258,6 +258,34 @@ class VerdictRecorded(Payload):
     time_factor: Annotated[float, Field(gt=0)] | None = None
 
 
+class SampleRunRequested(Payload):
+    """The program in event `program` was submitted for a run on the samples, which spends no execution."""
+
+    KIND = EventKind.SAMPLE_RUN
+    VERSION = 1
+
+    generation: int | None
+    program: int | None
+    judgement: int | None
+
+
+class SampleRunFinished(Payload):
+    """A run on the samples ended. `failed` are the numbers of the failed samples, from 1.
+
+    After a fault of the judge, `verdict` is null and the run does not count.
+    """
+
+    KIND = EventKind.SAMPLE_RESULT
+    VERSION = 1
+
+    judgement: int | None
+    verdict: Verdict | None
+    passed: Count | None
+    total: Count | None
+    failed: list[Annotated[int, Field(ge=1)]]
+    fault: str = ""
+
+
 class SessionClosed(Payload):
     """The session ended. `why` is the tutor's choice from the list of reasons."""
 
@@ -362,6 +390,8 @@ AnyPayload = (
     | ExecutionRequested
     | ExecutionFailed
     | VerdictRecorded
+    | SampleRunRequested
+    | SampleRunFinished
     | SessionClosed
     | CommandRefused
     | SessionInvalidated

@@ -128,6 +128,14 @@ class Session(models.Model):
     judgement = models.ForeignKey(
         Judgement, null=True, blank=True, on_delete=models.PROTECT, related_name="sessions"
     )
+    sample_judgement = models.ForeignKey(
+        Judgement,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="sample_sessions",
+        help_text="The run on the samples whose result is not recorded yet. Null: none.",
+    )
 
     objects = SessionQuerySet.as_manager()
 
