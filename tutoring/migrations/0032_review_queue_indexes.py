@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("benchmark", "0050_rejudging"),
-        ("tutoring", "0029_rejudging"),
+        ("tutoring", "0031_reply_price"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
