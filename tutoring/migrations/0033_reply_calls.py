@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tutoring", "0031_reply_price")]
+    dependencies = [("tutoring", "0032_review_queue_indexes")]
 
     operations = [
         migrations.AddField(
