@@ -17,6 +17,7 @@ from benchmark.views.oracles import candidate_rankings, verifier, verifiers
 from benchmark.views.published import published
 from benchmark.views.refinement import refinement
 from benchmark.views.run import export, progress, run
+from benchmark.views.slow import slow_programs
 from benchmark.views.spending import add_cap, edit_cap, remove_cap, spending
 from benchmark.views.suites import suite, suites
 
@@ -45,6 +46,7 @@ urlpatterns = [
     path("runs/verifiers/", verifiers, name="verifiers"),
     path("runs/verifiers/rankings/", candidate_rankings, name="candidate_rankings"),
     path("runs/verifiers/<int:verifier_id>/", verifier, name="verifier"),
+    path("runs/slow/", slow_programs, name="slow_programs"),
     path("runs/growth/<int:submission_id>/", growth, name="growth"),
     path("runs/chains/<int:item_id>/", chain, name="chain"),
     path("runs/<uuid:run_id>/", run, name="run"),

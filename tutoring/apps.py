@@ -9,13 +9,14 @@ class TutoringConfig(AppConfig):
 
     def ready(self) -> None:
         from benchmark.judging import judgement_finished, rejudging_applied
-        from benchmark.models.signals import items_finished, run_imported
+        from benchmark.models.signals import concealed_spending, items_finished, run_imported
 
         post_migrate.connect(create_presets, sender=self)
         judgement_finished.connect(record_verdict, dispatch_uid="tutoring")
         rejudging_applied.connect(replace_verdicts, dispatch_uid="tutoring")
         items_finished.connect(project_sessions, dispatch_uid="tutoring")
         run_imported.connect(recreate_sessions, dispatch_uid="tutoring")
+        concealed_spending.connect(concealed_studies, dispatch_uid="tutoring")
 
 
 def record_verdict(**judged: Any) -> None:
@@ -45,6 +46,13 @@ def recreate_sessions(*, run: Any, **_: Any) -> str:
     from tutoring.arms.imported_sessions import recreate_sessions
 
     return recreate_sessions(run)
+
+
+def concealed_studies(*, person: Any, **_: Any) -> set[str]:
+    """Return the spending keys of the unfinished studies of this tutor."""
+    from tutoring.sessions.assignments import concealed_studies
+
+    return {study.spending_key for study in concealed_studies(person)}
 
 
 def create_presets(**_: Any) -> None:

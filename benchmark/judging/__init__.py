@@ -10,6 +10,7 @@ from benchmark.judging.fair_share import (
 from benchmark.judging.machine_speed import (
     AppliedFactor,
     applied_factor,
+    factors_of_run,
     fix_factor,
     measure_machine,
     refresh_measurement,
@@ -45,6 +46,7 @@ from benchmark.judging.requests import (
     lost_judgements,
     request_judgement,
     requeue_lost,
+    source_hash,
     store_submission,
 )
 from benchmark.judging.switching import (
@@ -78,6 +80,7 @@ __all__ = [
     "enqueue_rejudging",
     "estimate",
     "executions_before",
+    "factors_of_run",
     "fix_factor",
     "has_applied_limits",
     "in_progress",
@@ -105,6 +108,7 @@ __all__ = [
     "scope_of_run",
     "scope_of_tests",
     "share_of_a_person",
+    "source_hash",
     "store_former_version",
     "store_submission",
     "work_on_rejudging",

@@ -201,13 +201,14 @@ def request_rejudging(
     if not places:
         raise RejudgingError("The selection contains no program that can be judged again.")
     keys = sorted(places)
+    # Read before the transaction, which keeps other writers of SQLite waiting.
+    changes, groups = changes_of(places), list(_groups(keys).items())
+    hashes = _problem_hashes([conditions[0] for conditions, _ in groups])
     with transaction.atomic():
         _refuse_overlap(keys)
         rejudging = Rejudging.objects.create(
-            reason=reason.strip(), selection=dict(selection), changes=changes_of(places), requested_by=by
+            reason=reason.strip(), selection=dict(selection), changes=changes, requested_by=by
         )
-        groups = list(_groups(keys).items())
-        hashes = _problem_hashes([conditions[0] for conditions, _ in groups])
         after = [
             Judgement(
                 **dict(zip((*_CONDITIONS, "speed_scope"), conditions, strict=True)),

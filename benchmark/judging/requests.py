@@ -36,11 +36,15 @@ _LATE = timedelta(seconds=10)
 
 def store_submission(problem: Problem, source: str, language: str) -> Submission:
     """Return the row of this program; create it if the program is new."""
-    source_hash = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
     submission, _ = Submission.objects.get_or_create(
-        problem=problem, language=language, source_hash=source_hash, defaults={"source": source}
+        problem=problem, language=language, source_hash=source_hash(source), defaults={"source": source}
     )
     return submission
+
+
+def source_hash(source: str) -> str:
+    """Return the sha256 of the source's UTF-8 bytes, which identifies a program for a problem."""
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class JudgementOptions(TypedDict, total=False):
@@ -136,7 +140,8 @@ def copy_stored_verdict(judgement: Judgement) -> bool:
     """Finish a new request with the verdict of an equal one, if this version of the judge has performed one here.
 
     Verdicts with other limits (after a change of JUDGE_TIME_MULTIPLIERS), with another time factor than this machine
-    would apply, and those of imported runs are not copied. Return whether there was one. The program is not run again,
+    would apply, those of imported runs, and those of a compiler that was stopped at JUDGE_COMPILE_TIME, which may have
+    changed, are not copied. Return whether there was one. The program is not run again,
     and no signal is sent.
     """
     equal = {name: getattr(judgement, name) for name in _CONDITIONS}
@@ -153,7 +158,8 @@ def copy_stored_verdict(judgement: Judgement) -> bool:
         result__limits__time=limits.time,
         result__limits__memory=limits.memory,
     )
-    before = done.order_by("pk").first()
+    stopped = Q(result__compiler_output__startswith=judge.COMPILER_STOPPED)
+    before = done.exclude(stopped, verdict=judge.Verdict.CE).order_by("pk").first()
     if before is None:
         return False
     for name in _VERDICT:

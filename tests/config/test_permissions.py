@@ -29,7 +29,7 @@ PAGES = {
     "candidate_rankings": RESEARCHERS,
     "models": RESEARCHERS, "model": RESEARCHERS, "model_test": RESEARCHERS,
     "add_model": ADMINS, "edit_model": ADMINS, "new_model_version": ADMINS,
-    "growth": RESEARCHERS,
+    "growth": RESEARCHERS, "slow_programs": RESEARCHERS,
     "verifier": RESEARCHERS, "chain": RESEARCHERS, "run": RESEARCHERS, "run_progress": RESEARCHERS,
     "run_refinement": RESEARCHERS, "run_items": RESEARCHERS, "run_report": RESEARCHERS,
     "sessions": TUTORS, "export_own_sessions": TUTORS, "session": TUTORS, "program_comparison": TUTORS,

@@ -46,12 +46,11 @@ from tutoring.trajectories.json_lines import to_record
 pytestmark = pytest.mark.django_db
 
 
-def rejudge(*arguments: str) -> dict[str, Any]:
+def rejudge(*arguments: str) -> Any:
     """Return the JSON document of the command."""
     out = StringIO()
     call_command("rejudge", *arguments, "--json", stdout=out, stderr=StringIO())
-    document: dict[str, Any] = json.loads(out.getvalue())
-    return document
+    return json.loads(out.getvalue())
 
 
 def transitions(comparison: dict[str, Any]) -> dict[tuple[str, str], int]:
@@ -267,6 +266,11 @@ def test_a_rejudging_without_need_is_refused(doubling: Problem, session: Session
         apply_rejudging(rejudging.pk, None)
     discard_rejudging(rejudging.pk, None)
     again = judged_again(Selection(runs=(run,)))
+    former = Judgement.objects.filter(rejudged_again__rejudging=again)
+    former.update(counts=False)
+    with pytest.raises(RejudgingError, match="Another rejudging replaced some of these verdicts"):
+        apply_rejudging(again.pk, None)
+    former.update(counts=True)
     Run.objects.update(state=Run.State.OPEN)
     with pytest.raises(RejudgingError, match="Runs in progress use these verdicts"):
         apply_rejudging(again.pk, None)
@@ -395,6 +399,21 @@ def test_the_command_plans_judges_compares_and_applies(doubling: Problem, sessio
     assert "wrong answers" in text.getvalue()
     call_command("rejudge", "--show", str(found["id"]), stdout=text)
     assert "2 of 4 verdicts change: 1 AC → WA, 1 WA → AC" in text.getvalue()
+
+
+def test_the_command_resumes_and_discards(doubling: Problem):
+    run = store_run(doubling, DOUBLE, TRIPLE)
+    correct(doubling)
+    assert rejudge("--dataset", "practice")["programs_to_judge"] == 4
+    begun = request(Selection(datasets=(doubling.dataset,)))
+    assert rejudge("--show", str(begun.pk))["comparison"]["waiting"] == 4
+    resumed = rejudge("--resume", str(begun.pk), "--inline", "--jobs", "1")
+    assert (resumed["judged"], resumed["comparison"]["changed"]) == (4, 2)
+    assert rejudge("--discard", str(begun.pk))["state"] == "discarded"
+    assert [one["state"] for one in rejudge()] == ["discarded"]
+    assert verdicts(run) == ["AC", "WA"]
+    with pytest.raises(CommandError, match="is discarded"):
+        rejudge("--resume", str(begun.pk), "--inline")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from tutoring.studies.power import Power, PowerError, PowerInputs, simulate_powe
 from tutoring.studies.preregistration import preregistration
 from tutoring.studies.rehearsal import rehearse
 from tutoring.studies.resolution import resolve
-from tutoring.studies.runs import plan_arm, refuse_ended, start_arm, usual_options
+from tutoring.studies.runs import arms_waiting_for_people, plan_arm, refuse_ended, start_arm, usual_options
 from tutoring.studies.verification import verify
 
 
@@ -185,6 +185,12 @@ class Command(BaseCommand):
         if not arms:
             raise CommandError(f"{study} has no automatic arm.")
         refuse_ended(study)
+        held = arms_waiting_for_people(study)
+        arms = [arm for arm in arms if arm.name not in held]
+        if held:
+            self.stderr.write(f"Not started until the sessions of people have ended: {', '.join(held)}.")
+        if not arms:
+            raise CommandError(f"No arm of {study} can be run now.")
         # Every arm is planned before the first one is paid for.
         plans = {arm.pk: plan_arm(study, arm) for arm in arms if arm.run is None}
         runs = []
