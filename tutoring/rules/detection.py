@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 TutorMaySay = Literal["nothing", "right_or_wrong", "samples"]
@@ -44,6 +44,11 @@ class MessageContext:
     """The programs in those replies."""
     tutor_may_say: TutorMaySay = "right_or_wrong"
     hidden_tokens: frozenset[str] | None = None
+
+    def after_program(self, code: str, language: str = "", words: str = "") -> MessageContext:
+        """Return the context after a reply of the model that consists of these words and the program."""
+        reply = f"{words}\n\n```{language}\n{code}\n```\n"
+        return replace(self, replies=(*self.replies, reply), programs=(*self.programs, code))
 
 
 @dataclass(frozen=True)

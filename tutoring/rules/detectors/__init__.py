@@ -20,6 +20,7 @@ _MODULES = (
     "explanation",
     "verdict_leak",
     "hidden_data",
+    "text_model",
 )
 
 
