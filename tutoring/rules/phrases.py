@@ -45,7 +45,7 @@ def phrases_in(text: str, patterns: Sequence[PhrasePattern]) -> Iterator[Phrase]
             for match in source.pattern.finditer(sentence.text):
                 before = sentence.text[max(0, match.start() - _BEFORE) : match.start()]
                 yield Phrase(
-                    match[0], sentence.start + match.start(), before, sentence.text, question, source
+                    match[0].rstrip(), sentence.start + match.start(), before, sentence.text, question, source
                 )
 
 

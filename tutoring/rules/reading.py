@@ -30,6 +30,7 @@ from tutoring.rules.vocabulary import (
     concepts,
     disguised_algorithms,
     language_of,
+    longest_of,
     tokens,
 )
 
@@ -138,7 +139,7 @@ _HINTS_OF_CODE = (
 )
 _CODE_SYMBOLS = frozenset("<>=+*/%[]{}") | {"==", "<=", ">=", "!=", "+=", "-=", "++", "--", "//", "≤", "≥"}
 _CODE = re.compile(
-    r"\w+\[[^\]\n]{1,40}\]|\b\w+\([^()\n]{0,60}\)|[\w\])] ?(?:[<>=!]=|[-+*/%<>]|//) ?[\w(\-]|\w(?:\+\+|--)|"
+    r"(?<!\w)\w{1,40}\[[^\]\n]{1,40}\]|(?<!\w)\w{1,40}\([^()\n]{0,60}\)|[\w\])] ?(?:[<>=!]=|[-+*/%<>]|//) ?[\w(\-]|\w(?:\+\+|--)|"
     r"\b\w+ (?:[-+*/]?=) \w"
     r"|`[^`\n]{1,200}`|\((?=[^()\n]{0,40}[A-Za-z_])-?\w{1,20}(?:, ?-?\w{1,20}){1,3}\)"
 )
@@ -147,10 +148,12 @@ _LINE_NUMBER = re.compile(
     r"第\s?[\d一二三四五六七八九十]{1,3}\s?行",
     re.IGNORECASE,
 )
+_LETTER = re.compile(r"[^\W\d_]")
 _POSSESSIVE = re.compile(r"['’]s\Z")
 _SUFFIX = re.compile(r"(?:'s|ies|es|s|ed|ing|en|er|e|n)\Z")
 
 
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """Return the word without a common English, German, French or Spanish ending."""
     return _SUFFIX.sub("", word) if len(word) > 4 else word
@@ -381,6 +384,8 @@ def code_passages(sentence: str, background: Background) -> Iterator[tuple[int, 
     """Yield start, end and kind of code: a simple name, the student's own code, or new code."""
     for match in _CODE.finditer(sentence):
         code = "".join(match[0].strip("`").split())
+        if not _LETTER.search(code):
+            continue  # a calculation
         simple = _NAME.fullmatch(code) is not None
         yield match.start(), match.end(), "simple" if simple else "own" if code in background.code else "new"
 
@@ -388,15 +393,15 @@ def code_passages(sentence: str, background: Background) -> Iterator[tuple[int, 
 def _without_code(sentence: str, words: Sequence[Token], background: Background) -> list[Token]:
     """Return the tokens, with one token for each passage of code."""
     kept: list[Token] = []
-    passages = [*code_passages(sentence, background)]
+    passages = [passage for passage in code_passages(sentence, background) if passage[2] != "simple"]
+    ends = [end for _, end, _ in passages]
     for token in words:
-        while passages and passages[0][1] <= token.start:
-            passages.pop(0)
-        if passages and passages[0][2] != "simple" and passages[0][0] <= token.start:
-            if not kept or kept[-1].start != passages[0][0]:
-                kept.append(Token(f"‹{passages[0][2]}›", passages[0][0], passages[0][1]))
-        else:
+        number = bisect_right(ends, token.start)
+        if number == len(passages) or token.start < passages[number][0]:
             kept.append(token)
+        elif not kept or kept[-1].start != passages[number][0]:
+            start, end, kind = passages[number]
+            kept.append(Token(f"‹{kind}›", start, end))
     return kept
 
 
@@ -454,8 +459,9 @@ def _program_features(sentence: _Sentence, words: Sequence[Token], starts: froze
 
 def _concept_features(sentence: _Sentence, words: Sequence[Token], roles: Sequence[str]) -> Iterator[str]:
     lexicon, form = concepts(sentence.language), sentence.form
-    labels = {label for match in lexicon.all(words) for label in match.labels}
-    longest = list(lexicon.longest(words))
+    matches = list(lexicon.all(words))
+    labels = {label for match in matches for label in match.labels}
+    longest = longest_of(matches)
     imperatives = sum(
         not _IMPERATIVES.isdisjoint(match.labels)
         and (match.start == 0 or words[match.start - 1].text in _BOUNDARIES)

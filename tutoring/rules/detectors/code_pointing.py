@@ -107,7 +107,7 @@ _CODE_NOUN = re.compile(
 )
 _CODE_QUESTION = re.compile(
     r"\b(?:are\syou\s(?:sure|certain)|do\syou\sreally|why\sis\sthere|is\s.{1,40}\sreally|"
-    r"do\syou\sthink\sit\scan\sstay|should(?:n[’']t)|did\syou\smean|can\sstay|isn[’']t\sthe|off\sby\sone|"
+    r"do\syou\sthink\sit\scan\sstay|should(?:n[’']t)|did\syou\smean|is\s\S{1,40}\s(?:really\s)?(?:right|correct)|can\sstay|isn[’']t\sthe|off\sby\sone|"
     r"isn[’']t|don[’']t\syou\shave\sto|wouldn[’']t|could\sit\sbe|"
     r"what\s(?:if|would\shappen\sif)\s(?:you|the)|what\sdo\syou\sthink\swould|would\sadding|"
     r"bist\sdu\ssicher|müsste|es-tu\ssûr|ne\s(?:faudrait|devrait)|estás\ssegur|no\sdebería)|你确定|不应该|是不是",

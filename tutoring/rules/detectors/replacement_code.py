@@ -11,11 +11,11 @@ from tutoring.rules.texts import code_spans, sentences, without_whitespace
 
 _STATEMENT = re.compile(r"(?<![=<>!])=(?!=)|:$|;$|\breturn\b|\w\(", re.MULTILINE)
 _EXAMPLE_VALUE = re.compile(
-    r"[A-Za-z]\w{0,2}\s?(?:=|==|<=|<|>|>=)\s?-?[\d.,^*]+|\w+\([\d, ]*\)|[\d\s.,+*/^=-]+"
+    r"[A-Za-z]\w{0,2}\s?(?:=|==|<=|<|>|>=)\s?-?[\d.,^*]+|\w{1,40}\([\d, ]{0,40}\)|[\d\s.,+*/^=-]+"
 )
 """A value of the tutor's own example, such as N = 8, a call with numbers, or a calculation with numbers."""
 
-_STRONG_CODE = re.compile(r"\[|\w\(.*\w.*\)|[<>=!]=|[-+*/]=|\+\+|--|//|&&|\|\||%")
+_STRONG_CODE = re.compile(r"\[|\w\([^()]{0,60}\w[^()]{0,60}\)|[<>=!]=|[-+*/]=|\+\+|--|//|&&|\|\||%")
 _QUESTIONED = re.compile(
     r"\b(?:drop|remove|delete|sort|sorted|would|what\sif|shouldn[’']t|instead|rather\sthan|use|write|add|"
     r"make|put|set|should|must|replace|change|into|need|needs|becomes?|finish|end|return|give|key|argument|"

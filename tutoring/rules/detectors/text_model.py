@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from tutoring.rules.detection import Detection, Detector, MessageContext
+from tutoring.rules.detection import Detection, Detector, MessageContext, findings
 from tutoring.rules.detectors import (
     algorithm_naming,
     approach_giving,
@@ -68,11 +68,14 @@ def current_model() -> TextModel:
 
 def other_findings(text: str, context: MessageContext) -> list[tuple[str, Detection]]:
     """Return the detections of the other detectors, each with the name of its detector."""
-    return [(other.name, one) for other in _OTHERS for one in other.find(text, context)]
+    return [(other.name, one) for other in _OTHERS for one in findings(other, text, context)]
 
 
 def find_similar_messages(text: str, context: MessageContext) -> list[Detection]:
-    """Return the sentences, or pairs of sentences, that resemble messages with a label."""
+    """Return the sentences, or pairs of sentences, that resemble messages with a label.
+
+    A clause that another detector finds in the same sentences is left out.
+    """
     model = current_model()
     others = other_findings(text, context)
     units = read_units(text, context, others)
@@ -85,6 +88,11 @@ def find_similar_messages(text: str, context: MessageContext) -> list[Detection]
             round(min(_HIGHEST_WEIGHT, max(_LOWEST_WEIGHT, found.probability)), 2),
         )
         for found in model.find(units, flagged=bool(others))
+        if not any(
+            one.clause == found.clause and one.start < found.unit.end and found.unit.start < one.end
+            for _, one in others
+        )
+        and not (context.tutor_may_say == "samples" and found.clause == "F5")
     ]
 
 

@@ -10,8 +10,8 @@ import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import islice
+from functools import cache, lru_cache
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -46,7 +46,8 @@ class Match(NamedTuple):
     labels: tuple[str, ...]
 
 
-def tokens(text: str) -> list[Token]:
+@lru_cache(maxsize=512)
+def tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of the text. French elisions are separated (“l'énoncé” has two tokens)."""
     found = []
     for match in _TOKEN.finditer(text):
@@ -56,7 +57,7 @@ def tokens(text: str) -> list[Token]:
             found.append(Token(elision[0], start, start + elision.end()))
             word, start = word[elision.end() :], start + elision.end()
         found.append(Token(word, start, match.end()))
-    return found
+    return tuple(found)
 
 
 def language_of(words: Sequence[Token]) -> Language:
@@ -120,16 +121,9 @@ class Lexicon:
         if label not in node.labels:
             node.labels = (*node.labels, label)
 
-    def longest(self, words: Sequence[Token]) -> Iterator[Match]:
-        """Yield the longest wording at each token. Matches do not overlap."""
-        position = 0
-        while position < len(words):
-            match = max(self._at(words, position), default=None, key=lambda found: found.end)
-            if match is None:
-                position += 1
-            else:
-                yield match
-                position = match.end
+    def longest(self, words: Sequence[Token]) -> list[Match]:
+        """Return the longest wording at each token. Matches do not overlap."""
+        return longest_of(list(self.all(words)))
 
     def all(self, words: Sequence[Token]) -> Iterator[Match]:
         """Yield every wording at every token."""
@@ -137,6 +131,8 @@ class Lexicon:
             yield from self._at(words, position)
 
     def _at(self, words: Sequence[Token], position: int) -> Iterator[Match]:
+        if words[position].text not in self._root.words and not self._root.beginnings:
+            return
         nodes = [(self._root, position)]
         while nodes:
             node, at = nodes.pop()
@@ -153,6 +149,18 @@ class Lexicon:
                 for length in range(2, min(len(word), 24) + 1):
                     if following := node.beginnings.get(word[:length]):
                         nodes.append((following, at + 1))
+
+
+def longest_of(matches: Sequence[Match]) -> list[Match]:
+    """Return the longest of the matches at each token, without overlaps. The matches are in order of their starts."""
+    longest: list[Match] = []
+    taken = 0
+    for _, group in groupby(matches, key=lambda match: match.start):
+        best = max(group, key=lambda match: match.end)
+        if best.start >= taken:
+            longest.append(best)
+            taken = best.end
+    return longest
 
 
 @cache
