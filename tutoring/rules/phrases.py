@@ -43,10 +43,10 @@ def phrases_in(text: str, patterns: Sequence[PhrasePattern]) -> Iterator[Phrase]
         question = is_question(sentence.text)
         for source in patterns:
             for match in source.pattern.finditer(sentence.text):
-                before = sentence.text[max(0, match.start() - _BEFORE) : match.start()]
-                yield Phrase(
-                    match[0].rstrip(), sentence.start + match.start(), before, sentence.text, question, source
-                )
+                passage = match[0].strip()
+                start = match.start() + match[0].index(passage)
+                before = sentence.text[max(0, start - _BEFORE) : start]
+                yield Phrase(passage, sentence.start + start, before, sentence.text, question, source)
 
 
 def phrases_in_statements(text: str, patterns: Sequence[PhrasePattern]) -> Iterator[Phrase]:

@@ -137,9 +137,11 @@ _HINTS_OF_CODE = (
     ("sieve of Eratosthenes", re.compile(r"sieve|is_?prime")),
     ("Euclidean algorithm", re.compile(r"gcd")),
 )
+_DEFINED = re.compile(r"\b(?:def|class)\s+(\w+)|\b(?:int|void|bool|long|double|string)\s+(\w+)\s*\(")
 _CODE_SYMBOLS = frozenset("<>=+*/%[]{}") | {"==", "<=", ">=", "!=", "+=", "-=", "++", "--", "//", "≤", "≥"}
 _CODE = re.compile(
-    r"(?<!\w)\w{1,40}\[[^\]\n]{1,40}\]|(?<!\w)\w{1,40}\([^()\n]{0,60}\)|[\w\])] ?(?:[<>=!]=|[-+*/%<>]|//) ?[\w(\-]|\w(?:\+\+|--)|"
+    r"(?<!\w)\w{1,40}\[[^\]\n]{1,40}\]|(?<!\w)\w{1,40}\([^()\n]{0,60}\)|(?:(?<!\w)\w{1,30}|"
+    r"[\])]) ?(?:[<>=!]=|[-+*/%<>]|//) ?[\w(\-]\w{0,30}|\w(?:\+\+|--)|"
     r"\b\w+ (?:[-+*/]?=) \w"
     r"|`[^`\n]{1,200}`|\((?=[^()\n]{0,40}[A-Za-z_])-?\w{1,20}(?:, ?-?\w{1,20}){1,3}\)"
 )
@@ -179,6 +181,7 @@ class Background:
     """What the context says: names of the program, words of the texts, and the algorithms that each side has."""
 
     names: frozenset[str]
+    functions: frozenset[str]
     code: str
     statement: frozenset[str]
     analysis: frozenset[str]
@@ -209,6 +212,9 @@ def _background(
     solution = tokens(analysis)
     return Background(
         names=frozenset(name for name in names if name.lower() not in _LIBRARY_NAMES),
+        functions=frozenset(
+            name for one in programs for defined in _DEFINED.findall(one) for name in defined if name
+        ),
         code="".join("\n".join((*programs, *replies)).split()),
         statement=statement_words,
         analysis=frozenset(stem(token.text) for token in solution if len(token.text) > 3) - statement_words,
@@ -310,14 +316,14 @@ def _features(sentence: _Sentence) -> Iterator[str]:
     yield from _algorithm_features(sentence, words)
     names = _names(sentence.text, words, background)
     yield from _program_features(sentence, words, names)
-    words = _without_code(sentence.text, words, background)
-    roles = _roles(words, names, background)
-    yield from _concept_features(sentence, words, roles)
-    shown = ["^", *(role or token.text for token, role in zip(words, roles, strict=True))]
+    plain = _without_code(sentence.text, words, background)
+    roles = _roles(plain, names, background)
+    yield from _concept_features(sentence, plain, roles)
+    shown = ["^", *(role or token.text for token, role in zip(plain, roles, strict=True))]
     for one, two in pairwise(shown):
         yield f"w:{two}"
         yield f"w:{one} {two}"
-    yield from _overlap_features(words, background)
+    yield from _overlap_features(plain, background)
 
 
 def _fence_features(fence: str, background: Background) -> Iterator[str]:

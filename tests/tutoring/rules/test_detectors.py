@@ -105,7 +105,7 @@ def test_breach_is_found_with_its_passage(text: str, expected: tuple[str, str, s
         "We need to find a faster way.",
         "Instead of programming now, try to explain your plan first. Instead of a guess, you should describe it.",
         "I will give you a sample; tell me the answer.",
-        "I'm speaking of \"ci\": what is it?",
+        'I\'m speaking of "ci": what is it?',
         "What is max(max_load, barns[i] * ci - 1) for?",
         "",
     ],

@@ -203,7 +203,14 @@ def _passages(sentence: str, background: Background) -> Iterator[tuple[int, int,
     for first, last in program_names(sentence, background):
         name = sentence[first:last]
         quoted = first > 0 and sentence[first - 1] in "`\"“‘'"
-        if quoted or _DISTINCTIVE.search(name) or len(name) == 2:
+        if name in background.functions:
+            yield (
+                first,
+                last,
+                f"“{name}” is a function of the model’s program; a large part is no line.",
+                0.45,
+            )
+        elif quoted or _DISTINCTIVE.search(name) or len(name) == 2:
             yield first, last, f"“{name}” is a name in the model’s program.", 0.7 if quoted else 0.6
 
 

@@ -56,7 +56,7 @@ _ASKS = re.compile(
     r"not)\s(?:really\s|actually\s)?asked(?:\sfor|\sis)?\b|\bwhat\scounts\sis\b|\ball\sthat\s(?:matters|"
     r"counts)\b|\bit[’']s\sthe\s.{3,40}\sthat\s(?:counts|matters|must|decides)\b"
     r"|\bin\sother\swords\b|\bput\s(?:differently|another\sway)\b|\bto\s(?:say\sit|put\sit)\s(?:differently|"
-    r"another\sway)\b|\bbasically\b.{0,20}\b(?:you|we|it|the)\b|\bboils\sdown\sto\b|\bcomes\sdown\sto\b|"
+    r"another\sway)\b|\bbasically\s(?:you|we|they)\s(?:have|need|want|are|must)\b|\bboils\sdown\sto\b|\bcomes\sdown\sto\b|"
     r"\bin\sshort\b|\bthat[’']s\swhat\b.{1,40}\bmeans\b"
     r"|\b(?:gesucht|gefragt|verlangt)\s(?:ist|sind|wird)\b|\bist\s(?:aber\s)?(?:gar\s)?nicht\sverlangt\b|"
     r"\bmit\sanderen\sworten\b|\banders\s(?:gesagt|ausgedrückt)\b|\bdie\saufgabe\s(?:fragt|verlangt|will)\b|"
@@ -75,7 +75,7 @@ _READING_REQUEST = re.compile(
 )
 _REMINDED = re.compile(
     r"(?:\A|[,;:–—-]\s{0,2})\s{0,3}(?:please\s|but\s|and\s)?(?:recall|remember|note|keep\sin\smind|"
-    r"bear\sin\smind|don[’']t\sforget|mind|be\saware)(?:,?\sthat|,|\sthere[’']s|\sthere\sis)\b"
+    r"bear\sin\smind|don[’']t\sforget|mind|be\saware)(?:,?\sthat(?!\s(?:this|your|the)\s(?:code|program))|,|\sthere[’']s|\sthere\sis)\b"
     r"|\A\s{0,3}(?:recall|remember)\s(?:only|both|each|every|all|no)\b|,\s?remember[,.!]|\Aremember[,:]|"
     r"\b(?:bedenke?|denk(?:e)?\sdaran|beachte|vergiss\snicht)\b,?\s|\b(?:rappelle-toi|souviens-toi|"
     r"n[’']oublie\spas)\s(?:que|qu[’'])|\b(?:recuerda|no\solvides|ten\sen\scuenta|fíjate\sen)\sque\b|(?:注意|"
