@@ -40,7 +40,8 @@ def corpus(tmp_path: Path, doubling: Problem) -> Path:
     other = Problem.objects.get(pk=doubling.pk)
     other.pk, other.external_id = None, "halving"
     other.save()
-    programs, rows = [], []
+    programs: list[dict[str, str]] = []
+    rows: list[dict[str, Any]] = []
     for problem in (doubling.external_id, "halving"):
         programs.append({"key": problem, "problem": problem, "language": "python", "code": PROGRAM})
         texts = [([clause], text) for clause, text in BROKEN.items()] + [([], text) for text in ALLOWED]
