@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.benchmark.growth.practice import ACCEPTED, SLOW, growth, looks_slow
-from tests.benchmark.growth.synthetic import FOLDER, busy, measured
+from tests.benchmark.growth.synthetic import FOLDER, measured
+from tests.busy_processes import busy_processes
 
 KNOWN = {"linear": 1.0, "linearithmic": 1.08, "three_halves": 1.5, "quadratic": 2.0, "cubic": 3.0}
 UNSEEN = {"heap_of_numbers.py": 1.08, "blocks_of_the_root.py": 1.5, "common_subsequence.cpp": 2.0}
@@ -43,7 +44,7 @@ def main() -> int:
     parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
     arguments = parser.parse_args()
     missed = 0
-    with busy(arguments.busy):
+    with busy_processes(arguments.busy):
         for part in arguments.part:
             for check in CHECKS[part]():
                 missed += not check.holds

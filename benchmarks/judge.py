@@ -18,7 +18,6 @@ import os
 import random
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -33,6 +32,7 @@ from benchmarks.compile import measure as measure_compilation
 from judge.compilation import compile_program
 from judge.records import MEBIBYTE
 from judge.sandbox import SandboxRun, open_sandbox
+from tests.busy_processes import busy_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,13 +84,13 @@ def main() -> int:
     )
     options = parser.parse_args()
     if options.load is not None:
-        with hogs(options.load, sessions=True):
+        with busy_processes(options.load):
             return int(flips.measure(options.part, options.repeat, options.packages) > 0)
     rounds = options.rounds
     print(f"{open_sandbox().isolation}; load {os.getloadavg()[0]:.1f}")
     rows = [*tests("quiet", rounds, targets=(0.6, 2.0, 0.6, 3.0))]
-    with hogs(4):
-        rows += tests("4 hogs", rounds // 4, targets=(1.0, None, None, None))
+    with busy_processes(4):
+        rows += tests("4 busy processes", rounds // 4, targets=(1.0, None, None, None))
     rows += [*throughput(), *compilation(), clock(), overshoot(), *peak_memory(), *output()]
     print(f"{'what':<42} {'judge':>12} {'bare':>12} {'bubblewrap':>12}  target")
     for row in rows:
@@ -190,11 +190,11 @@ def clock() -> Row:
     with compiled("cpp", source) as program, open_sandbox().open(program.mounts) as container:
         run = SandboxRun(program.command, judge.Limits(time=20, memory=LIMITS.memory), wall=60)
         quiet = statistics.median(container.run(run).time for _ in range(7))
-        with hogs(4):
+        with busy_processes(4):
             busy = statistics.median(container.run(run).time for _ in range(7))
     change = busy / quiet - 1
     return Row(
-        f"CPU time under 4 hogs ({change:+.1%})",
+        f"CPU time beside 4 busy processes ({change:+.1%})",
         f"{busy:.3f} s",
         f"{quiet:.3f} s",
         "",
@@ -326,22 +326,6 @@ def in_turns(recipes: dict[str, Callable[[], object]], rounds: int) -> dict[str,
                 recipes[name]()
                 times[name].append(time.perf_counter() - start)
     return {name: statistics.median(values) * 1e3 for name, values in times.items()}
-
-
-@contextlib.contextmanager
-def hogs(count: int, *, sessions: bool = False) -> Iterator[None]:
-    """Keep this number of other processes busy.
-
-    With `sessions` each has a session of its own: the kernel shares the processor among sessions first.
-    """
-    command = [sys.executable, "-c", "while True: pass"]
-    processes = [subprocess.Popen(command, start_new_session=sessions) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
 
 
 def for_a_while(recipe: Callable[[], object]) -> int:

@@ -60,6 +60,11 @@ def migrated_database() -> Path:
     return cached_folder("migrated", _copy_or_migrate) / DATABASE
 
 
+def is_kept() -> bool:
+    """Return whether a former test run created the migrated database."""
+    return (migrated_database().parent / KEPT.name).exists()
+
+
 def _copy_or_migrate(var: Path) -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     sources = _hash_of_sources()
@@ -67,6 +72,7 @@ def _copy_or_migrate(var: Path) -> None:
     with _locked(KEPT / "lock"):  # other test runs of this clone
         if kept.exists():
             shutil.copy(kept, var / DATABASE)
+            (var / KEPT.name).touch()
             return
         migrate(var)
         if _hash_of_sources() != sources:  # edited meanwhile
@@ -91,14 +97,28 @@ def add_database(var: Path) -> Path:
     return var
 
 
+def prepared_var() -> Path:
+    """Return a HINTBENCH_VAR with the practice problems, the textbook and the demo accounts."""
+    return cached_folder("prepared", lambda var: _manage(add_database(var), "prepare"))
+
+
+def add_prepared(var: Path) -> Path:
+    """Copy `prepared_var` into a HINTBENCH_VAR and return the folder."""
+    shutil.copytree(prepared_var(), var, dirs_exist_ok=True)
+    return var
+
+
 def migrate(var: Path, database: str = "") -> None:
     """Create every table: in the SQLite file of a HINTBENCH_VAR, or in the empty database with this URL."""
-    environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "HINTBENCH_VAR": str(var)}
-    if database:
-        environment["DATABASE_URL"] = database
+    _manage(var, "migrate", "--verbosity=0", **({"DATABASE_URL": database} if database else {}))
+
+
+def _manage(var: Path, *words: str, **variables: str) -> None:
+    environment = {"DJANGO_SETTINGS_MODULE": "tests.config.stack_settings", "HINTBENCH_VAR": str(var)}
     subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--verbosity=0"],
+        [sys.executable, "manage.py", *words],
         cwd=REPOSITORY,
-        env=os.environ | environment,
+        env=os.environ | environment | variables,
+        stdout=subprocess.DEVNULL,
         check=True,
     )

@@ -22,7 +22,7 @@ hypothesis.settings.load_profile("ci")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-STACKS = ("stack", "fake_provider_stack", "supervised", "commands")
+STACKS = ("stack", "fake_provider_stack", "supervised", "commands", "check_upgraded")
 """The fixtures with the longest set-up. Tests that share one run in the same process."""
 
 SLOW_FIXTURES = {

@@ -25,3 +25,8 @@ DATABASES = {"default": DATABASES["default"] | {"NAME": "file:tests?mode=memory&
 
 # The real hashers are slow by design.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# Names without a hash need no collected files. The tests with a running site use the real storage.
+STORAGES = STORAGES | {  # noqa: F405
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+}

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from config import valkey
-from tests.cached_fixtures import add_database
+from tests.cached_fixtures import add_prepared
 from tests.fake_providers import FakeProviders
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -58,7 +58,7 @@ class Stack:
         self.environment = {
             name: value for name, value in os.environ.items() if name not in _CONFIGURATION
         } | {
-            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DJANGO_SETTINGS_MODULE": "tests.config.stack_settings",
             "HINTBENCH_VAR": str(var),
             "PORT": str(self.port),
             "PRACTICE_WORD_DELAY_MS": "0",
@@ -236,7 +236,7 @@ def start_stack() -> Iterator[StartStack]:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Return a running Hintbench that the tests share and must not damage."""
-    running = Stack(add_database(tmp_path_factory.mktemp("stack")))
+    running = Stack(add_prepared(tmp_path_factory.mktemp("stack")))
     try:
         yield running.wait_until_ready()
     finally:
@@ -252,7 +252,7 @@ def fake_provider_stack(
     Its protocol shows replies as they arrive. A test may kill processes and must leave the stack healthy.
     """
     running = Stack(
-        add_database(tmp_path_factory.mktemp("fake-provider-stack")),
+        add_prepared(tmp_path_factory.mktemp("fake-provider-stack")),
         TUTORING_MODEL="openai:gpt-4o",
         OPENAI_API_KEY="sk-fake-000000",
         OPENAI_BASE_URL=fake_provider_server.openai_url,

@@ -151,6 +151,19 @@ class Claimable(Leased):
             return [cls.from_db(connection.alias, read, row) for row in sorted(cursor.fetchall())]
 
     @classmethod
+    def claim_one(cls, pk: int, owner: str, now: datetime) -> Self | None:
+        """Lease this row to `owner` if it waits, or if its owner is dead or silent; return it with id and attempt."""
+        claimed = cls.claim(owner, 1, now, id=pk)
+        if not claimed and cls._claimables().filter(pk=pk).release_lost(now):
+            claimed = cls.claim(owner, 1, now, id=pk)
+        return claimed[0] if claimed else None
+
+    @classmethod
+    def _claimables(cls) -> ClaimableQuerySet[Self]:
+        rows: ClaimableQuerySet[Self] = cls._default_manager.all()  # type: ignore[assignment]
+        return rows
+
+    @classmethod
     def _prepared(cls, column: str, value: Any) -> Any:
         """Return the value as the database driver takes it for this column."""
         field = cls._meta.get_field(column)
@@ -159,10 +172,7 @@ class Claimable(Leased):
 
     def claimed(self) -> ClaimableQuerySet[Self]:
         """Return the row of this claim: empty after another process has claimed or released it."""
-        rows: ClaimableQuerySet[Self] = type(self)._default_manager.filter(  # type: ignore[assignment]
-            pk=self.pk, attempt=self.attempt
-        )
-        return rows.held()
+        return self._claimables().filter(pk=self.pk, attempt=self.attempt).held()
 
     def end(self, state: str, **columns: Any) -> bool:
         """Give the row its last state and these columns; return False, and write nothing, if the claim is lost."""

@@ -155,7 +155,23 @@ class SuiteTest(models.Model):
         super().save(*arguments, **options)
 
 
-class PackageProgram(models.Model):
+class WrittenProgram(models.Model):
+    """A program with its author: a problem package or a model."""
+
+    author = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="The model that wrote the program. Blank: it is part of the problem package.",
+    )
+    writing = models.JSONField(
+        default=dict, blank=True, help_text="The prompt, the reply and the tokens of the model."
+    )
+
+    class Meta:
+        abstract = True
+
+
+class PackageProgram(WrittenProgram):
     """A program that generates or checks tests, or is tried on them. A package or a model is its source."""
 
     class Role(models.TextChoices):
@@ -180,15 +196,6 @@ class PackageProgram(models.Model):
         default=list,
         blank=True,
         help_text="Calls of a generator: kind of test, and arguments with the placeholder {seed}.",
-    )
-
-    author = models.CharField(
-        max_length=200,
-        blank=True,
-        help_text="The model that wrote the program. Blank: it is part of the problem package.",
-    )
-    writing = models.JSONField(
-        default=dict, blank=True, help_text="The prompt, the reply and the tokens of the model."
     )
 
     class Meta:
@@ -234,7 +241,7 @@ class ListedTest(models.Model):
         return f"{self.problem} listed test {self.name}"
 
 
-class SizedGenerator(models.Model):
+class SizedGenerator(WrittenProgram):
     """A generator whose argument states the size of the input, for the growth of running times.
 
     Generators of suites are `PackageProgram` rows. These rows are no part of the problem's content hash.
@@ -248,14 +255,6 @@ class SizedGenerator(models.Model):
     files = models.JSONField(help_text="The texts of its files by name. Empty: the model wrote no program.")
     arguments = models.TextField(help_text="Arguments with the placeholders {size} and {seed}.")
     largest = models.PositiveBigIntegerField(help_text="The largest size that the statement allows.")
-    author = models.CharField(
-        max_length=200,
-        blank=True,
-        help_text="The model that wrote the program. Blank: it is part of the problem package.",
-    )
-    writing = models.JSONField(
-        default=dict, blank=True, help_text="The prompt, the reply and the tokens of the model."
-    )
 
     class Meta:
         ordering = ["problem", "order"]

@@ -5,17 +5,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from benchmark import judging
-from benchmark.growth import (
-    Difference,
-    Growth,
-    compare,
-    difference_of,
-    growth_of,
-    perform_curve,
-    request_curve,
-)
+from benchmark.growth import Difference, Growth, compare, difference_of, growth_of, measured_curve
 from benchmark.methods import VerifierScore
-from benchmark.models import Generation, GrowthCurve, WorkItem
+from benchmark.models import Generation, Submission, WorkItem
 from benchmark.oracles import store, verifications
 from benchmark.oracles.inputs import InputRecipe, accepts_all, makes_valid_inputs, written_tests
 from benchmark.oracles.programs import VerifierPrograms
@@ -81,8 +73,7 @@ class JudgedProgramTester:
 
         def score() -> VerifierScore:
             verifier = verifications.latest_verifier(self._problem, before=self._item.run.started_at)
-            submission = judging.store_submission(self._problem, answer.code, self._language)
-            said = verifications.verification_of(verifier, submission, minimized=True)
+            said = verifications.verification_of(verifier, self._submission(answer.code), minimized=True)
             cases = tuple(
                 OracleCase(one["input"], one["expected"], one["output"], one["fault"])
                 for one in verifications.smallest_failures(said)
@@ -91,32 +82,25 @@ class JudgedProgramTester:
 
         return await self._run(score)
 
-    async def growth(self, answer: Generation) -> Growth | None:
+    async def growth(self, program: str) -> Growth | None:
         """See `benchmark.methods.ProgramTester`."""
         while True:
-            curve = await self._run(lambda: self._measured(answer))
+            curve = await self._run(lambda: measured_curve(self._submission(program)))
             if curve.finished_at is not None:
                 return growth_of(curve)
             await asyncio.sleep(_POLL_SECONDS)
 
-    def _measured(self, answer: Generation) -> GrowthCurve:
-        """Return the curve of the answer's program, measured unless another process measures it now."""
-        curve = request_curve(judging.store_submission(self._problem, answer.code, self._language))
-        perform_curve(curve.pk)
-        curve.refresh_from_db()
-        return curve
-
-    async def difference(self, slow: Generation, answer: Generation) -> Difference | None:
+    async def difference(self, slow: str, program: str) -> Difference | None:
         """See `benchmark.methods.ProgramTester`."""
 
         def found() -> Difference | None:
-            programs = (
-                judging.store_submission(self._problem, one.code, self._language) for one in (slow, answer)
-            )
-            comparison = compare(*programs)
+            comparison = compare(self._submission(slow), self._submission(program))
             return difference_of(comparison) if comparison else None
 
         return await self._run(found)
+
+    def _submission(self, program: str) -> Submission:
+        return judging.store_submission(self._problem, program, self._language)
 
     async def _run(self, work: Callable[[], T]) -> T:
         try:

@@ -5,18 +5,25 @@ each smaller limit would give.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from judge.grading import GradingOptions, Problem, Submission, grade
+from judge.grading import GradingOptions
 from judge.packages import LabelledSubmission, Package
-from judge.records import TestResult, Verdict
+from judge.records import Verdict
 from judge.speed import LARGEST_FACTOR
 from judge.verification.planning import PackageWork, Skipped
-from judge.verification.verifying import DerivedLimit, derive_limits, time_multipliers, wait, without_limit
+from judge.verification.verifying import (
+    DerivedLimit,
+    derive_limits,
+    grade_labelled,
+    time_multipliers,
+    wait,
+    without_limit,
+)
 
 SEARCHED = LARGEST_FACTOR
 """The largest factor that is tried."""
@@ -150,12 +157,12 @@ class _Calibrator:
 
     def __init__(self, on_done: Callable[[], object], fork_server: bool) -> None:
         self._on_done = on_done
-        self._fork_server = fork_server
+        self._options = GradingOptions(fork_server=fork_server)
         self._lock = Lock()
 
     def measure(self, work: PackageWork, submission: LabelledSubmission, time_limit: float) -> float | None:
         """Judge a submission that sets the limit; return its CPU seconds, or None if it is not accepted."""
-        tests, _ = self._results(work.package, submission, time_limit)
+        tests = grade_labelled(work.package, submission, time_limit, self._options).tests
         if any(test.verdict is not Verdict.AC for test in tests):
             return None
         return max(test.time for test in tests) if tests else None
@@ -164,10 +171,11 @@ class _Calibrator:
         self, package: Package, submission: LabelledSubmission, time_limit: float
     ) -> Bound | str | None:
         """Return what the submission demands of the factor: a bound, nothing, or the text of its disagreement."""
-        tests, verdict = self._results(package, submission, SEARCHED * time_limit)
+        judgement = grade_labelled(package, submission, SEARCHED * time_limit, self._options)
+        verdict = judgement.verdict
         with self._lock:
             self._on_done()
-        ratio = max((test.time for test in tests), default=0.0)
+        ratio = max((test.time for test in judgement.tests), default=0.0)
         ratio /= time_limit * time_multipliers().get(submission.language or "", 1.0)
         expected = submission.expected
         if verdict is Verdict.TLE:
@@ -179,21 +187,6 @@ class _Calibrator:
         if Verdict.TLE in expected:
             return Bound(package.name, submission, ratio, fast=False)
         return f"{package.name}/{submission.name}: {verdict} instead of {'|'.join(sorted(expected))}"
-
-    def _results(
-        self, package: Package, submission: LabelledSubmission, time_limit: float
-    ) -> tuple[Sequence[TestResult], Verdict]:
-        assert submission.language is not None
-        judgement = grade(
-            Submission(submission.sources(), submission.language),
-            Problem(package.tests, package.limits_with(time_limit), package.checker),
-            GradingOptions(
-                time_multipliers=time_multipliers(),
-                fork_server=self._fork_server,
-                compile_time=package.compile_time,
-            ),
-        )
-        return judgement.tests, judgement.verdict
 
 
 def _range(found: Iterable[Bound | str | None]) -> FactorRange:

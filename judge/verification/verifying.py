@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -226,17 +226,20 @@ class _Verifier:
         return self._graded(package, submission, time_limit), warning
 
     def _graded(self, package: Package, submission: LabelledSubmission, time_limit: float) -> Judgement:
-        assert submission.language is not None
-        return grade(
-            Submission(submission.sources(), submission.language),
-            Problem(package.tests, package.limits_with(time_limit), package.checker),
-            GradingOptions(
-                time_multipliers=time_multipliers(),
-                stop_at_first_failure=not submission.rules,
-                fork_server=self._fork_server,
-                compile_time=package.compile_time,
-            ),
-        )
+        options = GradingOptions(stop_at_first_failure=not submission.rules, fork_server=self._fork_server)
+        return grade_labelled(package, submission, time_limit, options)
+
+
+def grade_labelled(
+    package: Package, submission: LabelledSubmission, time_limit: float, options: GradingOptions
+) -> Judgement:
+    """Grade the submission with this limit in CPU seconds, and the time multipliers that labels assume."""
+    assert submission.language is not None
+    return grade(
+        Submission(submission.sources(), submission.language),
+        Problem(package.tests, package.limits_with(time_limit), package.checker),
+        replace(options, time_multipliers=time_multipliers(), compile_time=package.compile_time),
+    )
 
 
 def time_multipliers() -> dict[str, float]:

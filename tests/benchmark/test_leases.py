@@ -99,6 +99,20 @@ class LeaseMachine(RuleBasedStateMachine):
             self.truth[row.pk] = process, self.now + self.model.LEASE
         process.claims += claimed
 
+    @rule(number=st.integers(0, 3), place=st.integers(0, 1))
+    def claim_one(self, number: int, place: int) -> None:
+        """A process claims one row, whether it waits or is lost."""
+        process = self.process(number)
+        if not process.alive:
+            return
+        pk = list(self.truth)[place]
+        free = self.is_free(pk)
+        claimed = self.model.claim_one(pk, process.owner, self.now)
+        assert (claimed is not None, claimed is None or claimed.pk == pk) == (free, True)
+        if claimed is not None:
+            self.truth[pk] = process, self.now + self.model.LEASE
+            process.claims.append(claimed)
+
     @rule(number=st.integers(0, 3))
     def renew(self, number: int) -> None:
         process = self.process(number)

@@ -8,6 +8,7 @@ from django.test import Client
 
 from config import env
 from config.secret_key import secret_key
+from tests.cached_fixtures import DATABASE, add_database
 from tests.stack import RunProgram
 
 
@@ -184,7 +185,10 @@ def test_prepare_makes_a_new_folder_for_the_owner_only_with_a_given_secret_key(
     run_program: RunProgram, tmp_path: Path
 ):
     var = tmp_path / "new" / "var"
-    prepared = run_program(var, "manage.py", "prepare", SECRET_KEY="k" * 60)
+    database = add_database(tmp_path) / DATABASE  # every table; test_supervisor.py begins without any
+    prepared = run_program(
+        var, "manage.py", "prepare", SECRET_KEY="k" * 60, DATABASE_URL=f"sqlite:///{database}"
+    )
     assert prepared.returncode == 0, prepared.stderr
     assert "Demo logins:" in prepared.stdout
     assert var.stat().st_mode & 0o777 == 0o700

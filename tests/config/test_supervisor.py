@@ -22,6 +22,7 @@ from redis import Redis
 
 from config import supervisor, valkey
 from config.managed_process import ManagedProcess
+from tests.cached_fixtures import add_prepared
 from tests.stack import HANG, REPOSITORY, RunProgram, Stack, StartStack, free_port
 
 PROCESSES = {"valkey", "web", "streamer", "worker-1"}
@@ -30,9 +31,7 @@ PROCESSES = {"valkey", "web", "streamer", "worker-1"}
 @pytest.fixture(scope="module")
 def supervised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Start a stack for this file only, because its tests kill processes."""
-    running = Stack(
-        tmp_path_factory.mktemp("supervised"), DJANGO_SETTINGS_MODULE="tests.config.stack_settings"
-    )
+    running = Stack(tmp_path_factory.mktemp("supervised"))
     try:
         yield running.wait_until_ready()
     finally:
@@ -284,7 +283,7 @@ def test_data_that_the_installed_queue_server_cannot_read_are_moved_aside(
         pytest.skip("needs redis-server: apt-get install redis-server")
     bundled = valkey.bundled_program()
     assert bundled is not None
-    var = tmp_path / "var"
+    var = add_prepared(tmp_path / "var")
     with running_server(var, bundled):
         Redis(unix_socket_path=str(var / "valkey.sock")).set("waiting", "job")
     valkey.record_writer(var, valkey.version_of(bundled))
@@ -360,9 +359,7 @@ def test_it_starts_after_a_kill_and_sigterm_stops_all_within_ten_seconds_during_
     supervised: Stack, start_stack: StartStack, tmp_path: Path
 ):
     supervised.stop(signal.SIGKILL)
-    again = start_stack(
-        supervised.var, DJANGO_SETTINGS_MODULE=supervised.environment["DJANGO_SETTINGS_MODULE"]
-    ).wait_until_ready()
+    again = start_stack(supervised.var).wait_until_ready()
     started = tmp_path / "started"
     enqueue(again, "work_long", str(started))
     again.wait_for(started.exists)

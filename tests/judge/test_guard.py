@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import os
-import subprocess
 import sys
 import termios
 import threading
@@ -19,7 +18,9 @@ from judge import Checker, Judgement, Limits, OutputValidator, Policy, Verdict
 from judge.compilation import compile_program
 from judge.execution import TimedRunner
 from judge.sandbox import Container, SandboxRun, Termination, UndecidedRunError, discovery, open_sandbox
+from tests.busy_processes import busy_processes
 from tests.judge.conftest import MEBIBYTE, SMALL, Grade, MakeTest, grade_tests
+from tests.judge.interactions import PROGRAM, SEPARATOR, VALIDATOR
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -46,18 +47,6 @@ def opened(
         yield container, program.command
 
 
-@contextlib.contextmanager
-def busy_processes(count: int) -> Iterator[None]:
-    command = [sys.executable, "-c", "while True: pass"]
-    processes = [subprocess.Popen(command, start_new_session=True) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
 IDLE = {
     "sleeps": ("python", "import time\nprint(14, flush=True)\ntime.sleep(1000)"),
     "waits for a signal": ("c", "#include <unistd.h>\nint main() { for (;;) pause(); }"),
@@ -71,10 +60,15 @@ IDLE = {
 #include <signal.h>
 #include <unistd.h>
 int main() {
+    int channel[2];
+    char byte;
+    pipe(channel);
     if (fork() == 0) {
         kill(getppid(), SIGSTOP);
+        write(channel[1], "", 1);
         sleep(1000);
     }
+    read(channel[0], &byte, 1); // the parent is stopped before this call returns
     for (;;) continue;
 }
 """,
@@ -168,19 +162,6 @@ def test_a_run_without_a_decision_at_its_limit_of_real_time_is_tried_twice_more_
     assert "machine is overloaded" in judgement.tests[0].message
 
 
-SEPARATOR = "\n---\n"
-VALIDATOR = f"""
-import os, sys, time
-ours, theirs = open(sys.argv[1]).read().split({SEPARATOR!r})
-print(len(theirs), theirs, sep="\\n", end="", flush=True)
-def say(text): print(text, flush=True)
-exec(ours)
-"""
-PROGRAM = """
-import os, sys, time
-def say(text): print(text, flush=True)
-exec(sys.stdin.read(int(sys.stdin.readline())))
-"""
 ASK = "say(1); sys.exit(42 if input() == '2' else 43)"
 
 # name: what the validator does, what the program does, the verdict, the beginning of the message

@@ -9,25 +9,11 @@ from judge import Checker, Judgement, Limits, OutputValidator, Policy, Verdict, 
 from judge.compilation import compile_program
 from judge.sandbox import SandboxRun, Termination, open_sandbox
 from tests.judge.conftest import MEBIBYTE, MakeTest, grade_tests
+from tests.judge.interactions import PROGRAM, SEPARATOR, VALIDATOR
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
 LIMITS = Limits(time=0.3, memory=128 * MEBIBYTE, output=MEBIBYTE)
-SEPARATOR = "\n---\n"
-
-# The test's input contains the code of both sides: the validator reads it and sends the program its part.
-VALIDATOR = f"""
-import os, signal, sys, time
-ours, theirs = open(sys.argv[1]).read().split({SEPARATOR!r})
-print(len(theirs), theirs, sep="\\n", end="", flush=True)
-def say(text): print(text, flush=True)
-exec(ours)
-"""
-PROGRAM = """
-import os, signal, sys, time
-def say(text): print(text, flush=True)
-exec(sys.stdin.read(int(sys.stdin.readline())))
-"""
 GUESSED = "while (guess := int(input())) != 7: say('more' if guess < 7 else 'less')\nsay('yes'); sys.exit(42)"
 GUESSING = """
 low, high = 1, 100

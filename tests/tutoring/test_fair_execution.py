@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cached_fixtures import add_database
+from tests.cached_fixtures import add_prepared
 from tests.fake_providers import FakeProviders, Script, pieces_of
 from tests.stack import Stack
 from tests.tutoring.test_live import MAKE_TUTORS, PASSWORD
@@ -21,7 +21,7 @@ def two_workers(
 ) -> Iterator[Stack]:
     """A running Hintbench with two workers, whose model is a fake provider."""
     running = Stack(
-        add_database(tmp_path_factory.mktemp("two-workers")),
+        add_prepared(tmp_path_factory.mktemp("two-workers")),
         WORKERS="2",
         TUTORING_MODEL="openai:gpt-4o",
         OPENAI_API_KEY="sk-fake-000000",

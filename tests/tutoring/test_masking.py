@@ -22,7 +22,7 @@ NAMES = Names(statement="Farmer Claude counts his cows.", model="lab-7b-chat")
 PIECES = st.sampled_from(
     ["GPT-4o", "mini", "`", "``", "\n", "```\n", "```python\n", "~~~\n", " ", "I'm ", "Cla", "ude", "as ", "o3",
      "-mini", "word ", "made by ", "Goog", "le", "Qwen2.5", "Coder", ".", "(", "llama ", "3", "lab-",
-     "7b-chat", "x", "\r", "\u2028"]
+     "7b-chat", "x", "\r", "\u2028", "words " * 25, "trained by the large language model ", "y" * 150, "`" + "-" * 450]
 )  # fmt: skip
 
 
@@ -53,6 +53,17 @@ def test_stream_shows_beginnings_of_the_masked_text(pieces: list[str], cuts: lis
         shown += stream.feed(text[position : position + size])
         position, number = position + size, number + 1
         assert whole.startswith(shown)
+    assert shown + stream.feed("\n") == mask(f"{text}\n", NAMES.spans(f"{text}\n"))
+
+
+@pytest.mark.parametrize(
+    "words", ["12.5 cows are here. ", "I'm Claude 3.5 sonnet, ", "牛站成一排，", "use `x` "]
+)
+def test_stream_keeps_little_of_a_long_line(words: str):
+    stream = StreamMask(NAMES)
+    for _ in range(1000):
+        stream.feed(words)
+        assert len(stream.line) < 500
 
 
 def test_stream_shows_ordinary_words_at_once():

@@ -57,6 +57,7 @@ _COMMON_NAMES = {
 """Names with other meanings. They are masked only where a phrase says that they name the model."""
 
 _ROOTS = (*_NAMES, *_COMMON_NAMES)
+_BEGINNINGS = frozenset(root[:length] for root in _ROOTS for length in range(1, len(root) + 1))
 """The end of an unfinished line that is the beginning of a root is not shown yet."""
 
 _TWO_WORDS = tuple(
@@ -82,11 +83,24 @@ _HELD_CODE = 400
 """Characters after an opening backtick that are held back until it is closed."""
 
 
+_WORD_AT_END = re.compile(r"[\w-]+\Z")
+
+_LONGEST_PHRASE = 100
+"""Characters before a name that can decide whether it is masked: more than `_SPEAKS_OF_ITSELF` matches."""
+
+
 class Span(NamedTuple):
     """A masked passage, `text[start:end]`."""
 
     start: int
     end: int
+
+
+class _Match(NamedTuple):
+    """A masked name and the beginning of the phrase that decides about it, which is the name's without a phrase."""
+
+    name: Span
+    start: int
 
 
 @dataclass(frozen=True)
@@ -115,38 +129,47 @@ class Names:
 
     def in_line(self, line: str) -> list[Span]:
         """Return the masked passages of one line outside of fences."""
-        code = _inline_code(line).closed
+        return [match.name for match in self.matches(line, _inline_code(line).closed)]
+
+    def matches(self, line: str, code: list[Span]) -> list[_Match]:
+        """Return the matches in one line, in order and without those that touch its passages of code."""
         return [
-            span
-            for span in self._matches(line)
-            if not any(start < span.end and span.start < end for start, end in code)
+            match
+            for match in self._matches(line)
+            if not any(start < match.name.end and match.name.start < end for start, end in code)
         ]
 
     def unfinished(self, line: str) -> int:
         """Return the position in an unfinished line from which a name may be arriving, else the line's length."""
-        roots = (*_ROOTS, self.own.lower())
-        tail = max(0, len(line) - _LONGEST_NAME)
-        for start in range(tail, len(line)):
+        own = self.own.lower()
+        roots = (*_ROOTS, own) if own else _ROOTS
+        # A name has at most two words.
+        last_word = line.rfind(" ") + 1
+        word_before = line.rfind(" ", 0, max(0, last_word - 1)) + 1
+        for start in range(max(word_before, len(line) - _LONGEST_NAME), len(line)):
             if start and re.match(r"[\w-]", line[start - 1]):
                 continue
             first, *others = line[start:].lower().split(" ")
-            whole = re.fullmatch(r"[\w.-]+", first) and any(
-                root.startswith(first) or first.startswith(root) for root in roots if root
-            )
-            if whole and (not others or (first in _TWO_WORDS and len(others) == 1)):
+            is_name = first in _BEGINNINGS or own.startswith(first) or first.startswith(roots)
+            if (
+                is_name
+                and re.fullmatch(r"[\w.-]+", first)
+                and (not others or (first in _TWO_WORDS and len(others) == 1))
+            ):
                 return start
         return len(line)
 
-    def _matches(self, line: str) -> Iterator[Span]:
-        anywhere, of_itself = _patterns(self.own, self.statement)
-        spans = sorted(
-            Span(*match.span("name")) for pattern in (anywhere, of_itself) for match in pattern.finditer(line)
+    def _matches(self, line: str) -> Iterator[_Match]:
+        found = sorted(
+            _Match(Span(*match.span("name")), match.start())
+            for pattern in _patterns(self.own, self.statement)
+            for match in pattern.finditer(line)
         )
         end = 0
-        for span in spans:
-            if span.start >= end:
-                yield span
-                end = span.end
+        for match in found:
+            if match.name.start >= end:
+                yield match
+                end = match.name.end
 
 
 @lru_cache(maxsize=256)
@@ -190,14 +213,19 @@ def mask(text: str, spans: list[Span]) -> str:
 
 @dataclass
 class StreamMask:
-    """Masks a reply that arrives in chunks. What it shows is always a beginning of the whole text's masked form."""
+    """Masks a reply that arrives in chunks. What it shows is always a beginning of the whole text's masked form.
+
+    The time for a chunk does not grow with the length of its line, except in one very long word.
+    """
 
     names: Names
     fence: str = ""
     line: str = ""
-    """The part of the current line that has arrived."""
+    """The part of the current line that has arrived, without what was shown and decides nothing more."""
+    is_continued: bool = False
+    """Whether `line` lacks the beginning of its line."""
     shown: int = 0
-    """Characters of the current line's masked form that were shown."""
+    """Characters of the masked form of `line` that were shown."""
 
     def feed(self, chunk: str) -> str:
         """Return the text that can be shown after this chunk has arrived; it may be empty."""
@@ -205,32 +233,55 @@ class StreamMask:
         *whole, self.line = (self.line + chunk).split("\n")
         for line in whole:
             ready.append(self._masked(line)[self.shown :] + "\n")
-            self.fence = _fence_after(line, self.fence)
-            self.shown = 0
-        beginning = self._beginning(self.line)
-        ready.append(beginning[self.shown :])
-        self.shown = max(self.shown, len(beginning))
+            self.fence = self.fence if self.is_continued else _fence_after(line, self.fence)
+            self.is_continued, self.shown = False, 0
+        ready.append(self._next())
         return "".join(ready)
 
     def _masked(self, line: str) -> str:
-        if self.fence or _FENCE.match(line):
+        if self.fence or (not self.is_continued and _FENCE.match(line)):
             return line
         return mask(line, self.names.in_line(line))
 
-    def _beginning(self, line: str) -> str:
-        """Return the masked form of the part of an unfinished line that later text cannot change."""
+    def _next(self) -> str:
+        """Return what can be shown next of an unfinished line: the masked form that later text cannot change."""
+        line = self.line
         if self.fence:
-            return line
-        if line.lstrip(" ")[:1] in ("`", "~"):
+            ready = line[self.shown :]
+            self.shown = len(line)
+            return ready
+        if not self.is_continued and line.lstrip(" ")[:1] in ("`", "~"):
             return ""  # it may open a fence
-        spans = self.names.in_line(line)
-        cut = min(_inline_code(line).open, self.names.unfinished(line))
-        for start, end in spans:
+        code = _inline_code(line)
+        matches = self.names.matches(line, code.closed)
+        cut = min(code.open, self.names.unfinished(line))
+        for (start, end), _ in matches:
             # A name may continue with the word that is arriving.
             continues = re.fullmatch(r"[ -]?[\w.-]*", line[end:]) is not None
             if start < cut < end or continues:
                 cut = min(cut, start)
-        return mask(line[:cut], [span for span in spans if span.end <= cut])
+        beginning = mask(line[:cut], [span for span, _ in matches if span.end <= cut])
+        ready = beginning[self.shown :]
+        self.shown = max(self.shown, len(beginning))
+        passages = [*code.closed, *(Span(match.start, match.name.end) for match in matches)]
+        settled = _settled(line, cut, passages)
+        if settled:
+            self.shown -= len(mask(line[:settled], [span for span, _ in matches if span.end <= settled]))
+            self.line, self.is_continued = line[settled:], True
+        return ready
+
+
+def _settled(line: str, cut: int, passages: list[Span]) -> int:
+    """Return the length of the beginning of a line that decides nothing after `cut` and cuts no passage."""
+    settled = max(0, cut - _LONGEST_PHRASE)
+    while settled:
+        if word := _WORD_AT_END.search(line, max(0, settled - _LONGEST_PHRASE), settled):
+            settled = word.start() if settled - word.start() < _LONGEST_PHRASE else 0
+        elif divided := [start for start, end in passages if start < settled < end]:
+            settled = min(divided)
+        else:
+            break
+    return settled
 
 
 def stream_mask_of(session: Session) -> StreamMask | None:

@@ -91,6 +91,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     """The socket of one browser tab on one session."""
 
     session_id: UUID
+    session: Session
+    """The session as it was when the rows were read last."""
     cursor: Cursor | None = None
     last_activity = 0.0
     """Monotonic time at which text of the reply arrived, or the rows were read for it."""
@@ -234,6 +236,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
                 return code, []
         if not updates:
             return 0, []
+        if not check:
+            self.session = session_for_tutor(self.session_id, self.user.pk)
         self.last_activity = time.monotonic()
         return 0, self._updates()
 
@@ -248,11 +252,11 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         if not has_role(user, Role.TUTOR):
             return FORBIDDEN
         try:
-            session = session_for_tutor(self.session_id, user.pk)
+            self.session = session_for_tutor(self.session_id, user.pk)
         except Session.DoesNotExist:
             return NOT_FOUND
-        assert session.protocol is not None
-        self.user, self.rules, self.names = user, rules_of(session.protocol), names_of(session)
+        assert self.session.protocol is not None
+        self.user, self.rules, self.names = user, rules_of(self.session.protocol), names_of(self.session)
         return 0
 
     def _updates(self) -> list[Message]:
@@ -271,17 +275,16 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             messages.append({"type": "events", "events": pushed})
         before = cursor.reply
         messages += self._text(cursor, current)
-        session = session_for_tutor(self.session_id, self.user.pk)
-        if events or before != cursor.reply or self._queue_has_changed(session):
-            view = tutor_view(session, conversation=False)
+        if events or before != cursor.reply or self._queue_has_changed():
+            view = tutor_view(self.session, conversation=False)
             self.waiting = view.waiting
             messages.append(status_message(view))
         return messages
 
-    def _queue_has_changed(self, session: Session) -> bool:
+    def _queue_has_changed(self) -> bool:
         if self.waiting is None:
-            return session.state == Session.State.JUDGING
-        return waiting_for_judge(session) != self.waiting
+            return self.session.state == Session.State.JUDGING
+        return waiting_for_judge(self.session) != self.waiting
 
     def _text(self, cursor: Cursor, reply: Reply | None) -> list[Message]:
         """Return the chunks of the unfinished reply that the browser lacks, or all of its text for another reply."""

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 import judge
-from benchmark.growth import Growth, NoSizesError, growth_of, perform_curve, request_curve
+from benchmark.growth import Growth, NoSizesError, growth_of, measured_curve
 from benchmark.growth.wording import limit_text, outcome_text, verdict_text
 from benchmark.judging import store_submission
 from benchmark.management.arguments import find_dataset, find_problem
@@ -39,13 +39,11 @@ class Command(BaseCommand):
         try:
             language = judge.get_language(options["language"] or judge.language_of(path)).name
             source = path.read_text(encoding="utf-8")
-            curve = request_curve(store_submission(problem, source, language))
-            perform_curve(curve.pk)
+            curve = measured_curve(store_submission(problem, source, language))
         except (OSError, UnicodeDecodeError) as error:
             raise CommandError(f"{path} cannot be read: {error}") from None
         except (NoSizesError, judge.UnknownLanguageError, judge.SandboxUnavailableError) as error:
             raise CommandError(str(error)) from None
-        curve.refresh_from_db()
         growth = growth_of(curve)
         if growth is None:
             raise CommandError(curve.fault or "Another process measures this program. Repeat the command.")
@@ -69,6 +67,8 @@ def _document(curve: GrowthCurve, growth: Growth) -> dict[str, Any]:
         "prediction": steepest.prediction,
         "slow": growth.slow,
         **growth.to_json(),
+        "host": curve.host,
+        "time_factor": curve.time_factor,
         "recipe_hash": curve.recipe_hash,
         "judge_version": curve.judge_version,
     }

@@ -1,9 +1,5 @@
-"""Programs of known growth, a generator of their inputs, and busy processes beside a measurement."""
+"""Programs of known growth, and a generator of their inputs."""
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import judge
@@ -34,15 +30,3 @@ def measured(path: Path, *, limit: float = 0.4, budget: float = 10.0) -> Measure
     parameter = SizeParameter("n", NUMBERS, "{size} {seed}", 10**6)
     limits = judge.Limits(time=limit, memory=2**29)
     return measure_series(program, parameter, (), limits, {}, budget=budget)
-
-
-@contextmanager
-def busy(processes: int) -> Iterator[None]:
-    """Keep the machine busy with this number of processes during the block."""
-    started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
-    try:
-        yield
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()

@@ -1,4 +1,4 @@
-"""A database of practice problems, and sessions of people with simulated students, held through the actions."""
+"""Sessions of people with simulated students, held through the actions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.contrib.auth.models import Group, User
-from django.core.management import call_command
 from django.test import Client
 
 from accounts.roles import Role
 from benchmark.models import Problem
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import parse_model_spec
-from benchmark.providers.practice import PRACTICE_PROBLEMS
 from benchmark.providers.simulated import reply_to
 from benchmark.providers.worlds import World, bug_of, expected_rate, read_world
 from tests.benchmark.runs.processes import use_var
@@ -26,12 +24,6 @@ from tutoring.sessions.dialogue import messages_of
 
 GENERATIONS = 5
 """The generations of code of the protocol `usaco-2024`."""
-
-
-def import_practice(var: Path) -> None:
-    """Import the practice problems into a new `var`, in a separate process."""
-    use_var(var)
-    call_command("import_problems", "icpc", str(PRACTICE_PROBLEMS), dataset="practice", verbosity=0)
 
 
 def hold_sessions(var: Path, name: str, tutors: int, level: int) -> None:

@@ -11,9 +11,9 @@ import pytest
 from judge import SandboxStatus
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.processes import run_apart
-from tests.cached_fixtures import add_database
+from tests.cached_fixtures import add_prepared
 from tests.fake_providers import FakeProviders
-from tests.tutoring.arms.simulated_people import hold_sessions, import_practice, open_page, rates
+from tests.tutoring.arms.simulated_people import hold_sessions, open_page, rates
 
 pytestmark = pytest.mark.slow
 WORLD = "guidance-60"
@@ -28,8 +28,7 @@ where replace(i.run_id, '-', '') = replace(?, '-', '') and j.verdict = 'AC'
 def world(tmp_path: Path, sandbox: SandboxStatus) -> CommandSandbox:
     """Return a site with three tutors' sessions on the practice problems."""
     assert sandbox.available
-    var = add_database(tmp_path)
-    run_apart(import_practice, var)
+    var = add_prepared(tmp_path)
     run_apart(hold_sessions, var, WORLD, 3, 3)
     return CommandSandbox(var, FakeProviders())
 

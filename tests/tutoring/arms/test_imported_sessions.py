@@ -10,9 +10,9 @@ import pytest
 from judge import SandboxStatus
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.processes import run_apart
-from tests.cached_fixtures import add_database
+from tests.cached_fixtures import add_database, add_prepared
 from tests.fake_providers import FakeProviders
-from tests.tutoring.arms.simulated_people import hold_sessions, import_practice
+from tests.tutoring.arms.simulated_people import hold_sessions
 
 pytestmark = pytest.mark.slow
 WORLD = "guidance-60"
@@ -29,9 +29,10 @@ select session_id, generation, distance_to_previous, distance_to_final from tuto
 """
 
 
-def site(folder: Path) -> CommandSandbox:
+def site(folder: Path, *, empty: bool = False) -> CommandSandbox:
+    """Return a site with the practice problems, or an empty one."""
     folder.mkdir()
-    return CommandSandbox(add_database(folder), FakeProviders())
+    return CommandSandbox((add_database if empty else add_prepared)(folder), FakeProviders())
 
 
 def rows_of(sandbox: CommandSandbox) -> list[object]:
@@ -48,8 +49,8 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_imported_runs_of_arms_have_their_sessions_again(tmp_path: Path, sandbox: SandboxStatus) -> None:
     assert sandbox.available
-    source, other, empty = (site(tmp_path / name) for name in ("source", "other", "empty"))
-    run_apart(import_practice, source.var)
+    source, other = (site(tmp_path / name) for name in ("source", "other"))
+    empty = site(tmp_path / "empty", empty=True)
 
     def start(*arguments: str) -> str:
         output, _ = source.manage(
@@ -66,7 +67,6 @@ def test_imported_runs_of_arms_have_their_sessions_again(tmp_path: Path, sandbox
     exported = tmp_path / "exported"
     source.manage("export_run", *runs, "--output", str(exported))
 
-    run_apart(import_practice, other.var)
     said, _ = other.manage("import_run", str(exported))
     assert f"16 sessions of run {runs[0]} were recreated from its replies." in said
     assert rows_of(other) == rows_of(source)
@@ -90,9 +90,7 @@ def test_imported_runs_of_arms_have_their_sessions_again(tmp_path: Path, sandbox
 def test_sessions_that_would_differ_are_not_recreated(tmp_path: Path, sandbox: SandboxStatus) -> None:
     assert sandbox.available
     source, other = (site(tmp_path / name) for name in ("source", "other"))
-    run_apart(import_practice, source.var)
     run_apart(hold_sessions, source.var, WORLD, 1, 3)
-    run_apart(import_practice, other.var)
 
     def travel(*arguments: str) -> str:
         output, _ = source.manage(

@@ -3,61 +3,54 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from tests.cached_fixtures import add_database
+from tests.benchmark.runs.processes import CommandProcess, run_apart, use_var
+from tests.cached_fixtures import add_database, add_prepared
 from tests.tutoring.studies.conftest import FreezeFactory
 from tests.tutoring.studies.designs import design_data
+from tutoring.studies.upkeep import advance_studies
 
 
-def manage(repository: Path, folder: Path, *arguments: str, status: int = 0) -> str:
+def manage(folder: Path, *arguments: str, status: int = 0) -> str:
     """Return the standard output of a command, or its errors if it must fail."""
-    environment = {**os.environ, "HINTBENCH_VAR": str(folder), "DJANGO_SETTINGS_MODULE": "config.settings"}
-    environment.pop("DATABASE_URL", None)
-    command = [sys.executable, "manage.py", *arguments]
-    result = subprocess.run(
-        command, cwd=repository, env=environment, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == status, result.stderr
-    return result.stderr if status else result.stdout
+    ended, output, errors = CommandProcess(arguments, folder, {}).wait()
+    assert ended == status, errors
+    return errors if status else output
 
 
 @pytest.mark.slow
-def test_the_demonstration_holds_and_closes_a_simulated_study(tmp_path: Path, repository: Path):
+def test_the_demonstration_holds_and_closes_a_simulated_study(tmp_path: Path):
     folder = add_database(tmp_path)
-    said = manage(repository, folder, "demo_study")
+    said = manage(folder, "demo_study")
     assert "16 sessions held through the tutors' pages." in said
     assert "demo-study v1 is closed." in said
     assert "Every figure of it is simulated" in said
-    again = manage(repository, folder, "demo_study")
+    again = manage(folder, "demo_study")
     assert "demo-study v1 exists and is closed" in again
-    studies = json.loads(manage(repository, folder, "study", "list", "--json"))
+    studies = json.loads(manage(folder, "study", "list", "--json"))
     states = {one["name"]: (one["state"], one["rehearsal"], one["done"], one["assigned"]) for one in studies}
     assert states == {"demo-study": ("closed", True, 40, 40), "demo-draft": ("draft", True, 0, 0)}
-    verified = json.loads(manage(repository, folder, "study", "verify", "demo-study", "--json"))
+    verified = json.loads(manage(folder, "study", "verify", "demo-study", "--json"))
     assert verified["faults"] == []
 
     # Yoked chains of the study's sessions, one for each, as long as the session.
     arm = ["--dataset", "practice", "--model", "simulated:guidance-60", "--method", "session-neutral"]
     yoked = ["protocol=demo-study", "from_first=study=demo-study"]
-    run = json.loads(manage(repository, folder, "run_baseline", *arm, "--set", *yoked, "--json"))["run"]
-    document = json.loads(manage(repository, folder, "arms", "--json", "--human", "study=demo-study", run))
+    run = json.loads(manage(folder, "run_baseline", *arm, "--set", *yoked, "--json"))["run"]
+    document = json.loads(manage(folder, "arms", "--json", "--human", "study=demo-study", run))
     assert [one["first_sessions"] for one in document["yoked"]] == [8]
 
 
 @pytest.mark.slow
-def test_the_run_of_an_arm_is_resumed_by_the_same_command(tmp_path: Path, repository: Path):
-    folder = add_database(tmp_path)
-    manage(repository, folder, "prepare")
-    manage(repository, folder, "create_account", "tess", "--role", "tutor")
-    manage(repository, folder, "models", "add", "student", "simulated:guidance-60")
+def test_the_run_of_an_arm_is_resumed_by_the_same_command(tmp_path: Path):
+    folder = add_prepared(tmp_path)
+    manage(folder, "create_account", "tess", "--role", "tutor")
+    manage(folder, "models", "add", "student", "simulated:guidance-60")
     design = tmp_path / "design.json"
     arms = [
         {"kind": "human", "name": "tutor", "protocol": "usaco-2024@1", "model": "student@1"},
@@ -67,14 +60,60 @@ def test_the_run_of_an_arm_is_resumed_by_the_same_command(tmp_path: Path, reposi
         arms=arms, problems={"dataset": "practice"}, tutors=["tess"], primary_contrast=["tutor", "neutral"]
     )
     design.write_text(json.dumps(data))
-    manage(repository, folder, "study", "freeze", str(design), "--accept-gate")
-    stopped = manage(repository, folder, "study", "run", "hints", "--max-calls", "3", status=1)
+    manage(folder, "study", "freeze", str(design), "--accept-gate")
+    stopped = manage(folder, "study", "run", "hints", "--max-calls", "3", status=1)
     assert "Resume with: manage.py study run hints" in stopped
-    [done] = json.loads(manage(repository, folder, "study", "run", "hints", "--max-calls", "100", "--json"))
+    [done] = json.loads(manage(folder, "study", "run", "hints", "--max-calls", "100", "--json"))
     assert (done["arm"], done["state"]) == ("neutral", "finished")
-    manage(repository, folder, "study", "stop", "hints", "--reason", "Enough.")
-    manage(repository, folder, "study", "close", "hints")
-    assert "neither started nor resumed" in manage(repository, folder, "study", "run", "hints", status=1)
+    manage(folder, "study", "stop", "hints", "--reason", "Enough.")
+    manage(folder, "study", "close", "hints")
+    assert "neither started nor resumed" in manage(folder, "study", "run", "hints", status=1)
+
+
+@pytest.mark.slow
+def test_a_yoked_arm_begins_with_the_sessions_of_its_own_study(tmp_path: Path):
+    folder = add_prepared(tmp_path)
+    manage(folder, "create_account", "tess", "--role", "tutor")
+    manage(folder, "models", "add", "student", "simulated:guidance-60")
+    without_pace = ("--set", "characters_per_second=none", "--set", "seconds_to_first_word=none")
+    quick = ["quick", "--title", "Quick", "--preset", "usaco-2024"]
+    manage(folder, "freeze_protocol", *quick, *without_pace)
+    design = tmp_path / "design.json"
+    settings = {"protocol": "quick@1", "from_first": "study=hints"}
+    automatic = {"kind": "automatic", "method": "session-neutral", "model": "student@1"}
+    arms = [
+        {"kind": "human", "name": "tutor", "protocol": "quick@1", "model": "student@1"},
+        {**automatic, "name": "neutral", "settings": {"protocol": "quick@1"}},
+        {**automatic, "name": "yoked", "settings": settings},
+    ]
+    data = design_data(
+        arms=arms,
+        problems={"dataset": "practice", "only": ["hut-to-hut", "tram-depot"]},
+        tutors=["tess"],
+        primary_contrast=["tutor", "yoked"],
+        rehearsal=True,
+    )
+    design.write_text(json.dumps(data))
+    manage(folder, "study", "freeze", str(design), "--accept-gate")
+    [first] = json.loads(manage(folder, "study", "run", "hints", "--json"))
+    assert first["arm"] == "neutral", "the yoked arm waits for the sessions of people"
+    manage(folder, "study", "rehearse", "hints", "--level", "3")
+    done = json.loads(manage(folder, "study", "run", "hints", "--json"))
+    assert [(one["arm"], one["state"]) for one in done] == [("neutral", "finished"), ("yoked", "finished")]
+    run_apart(advance_all, folder)
+    [state] = json.loads(manage(folder, "study", "list", "--json"))
+    assert (state["state"], state["done"], state["assigned"]) == ("closed", 6, 6)
+    assert json.loads(manage(folder, "study", "verify", "hints", "--json"))["faults"] == []
+    runs = [one["run"] for one in done]
+    document = json.loads(manage(folder, "arms", "--json", "--human", "study=hints", *runs))
+    [yoked] = [one for one in document["yoked"] if "yoked" in one["second"]]
+    assert (yoked["first_sessions"], yoked["second_sessions"]) == (2, 2)
+
+
+def advance_all(folder: Path) -> None:
+    """Bring the studies of a database up to date, as workers do."""
+    use_var(folder)
+    advance_studies()
 
 
 def test_only_rehearsals_of_simulated_students_are_rehearsed(freeze: FreezeFactory, tutors: list[User]):

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any
 
-import pytest
-from django.core.management import call_command
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
-
 from benchmark.models import DailySpend
-from tests.benchmark.runs.processes import run_apart, use_var
 
-pytestmark = pytest.mark.slow
 BEFORE = [("benchmark", "0037_travel")]
 DAY = datetime(2026, 1, 2, 23, 30, tzinfo=UTC)
 
 
-def store_runs_of_earlier_versions() -> None:
-    executor = MigrationExecutor(connection)
-    executor.migrate(BEFORE)
-    old = executor.loader.project_state(BEFORE).apps
-    dataset = old.get_model("benchmark", "Dataset").objects.create(name="practice", format="icpc")
+def store_old_rows(old: Any) -> None:
+    dataset = old.get_model("benchmark", "Dataset").objects.create(name="ledger", format="icpc")
     table = old.get_model("benchmark", "Run")
 
     def add(spec: str, price: dict[str, Any] | None, **columns: Any) -> None:
@@ -56,10 +46,7 @@ def store_runs_of_earlier_versions() -> None:
     add("", None)
 
 
-def check_ledger(var: Path) -> None:
-    use_var(var)
-    store_runs_of_earlier_versions()
-    call_command("migrate", verbosity=0)
+def check_ledger() -> None:
     found = {
         row.model_spec: (row.day, row.calls, row.input_tokens, row.cached_input_tokens, row.dollars,
                          row.calls_of_unknown_cost)
@@ -73,5 +60,5 @@ def check_ledger(var: Path) -> None:
     }
 
 
-def test_the_ledger_begins_with_the_runs_of_earlier_versions(tmp_path: Path) -> None:
-    run_apart(check_ledger, tmp_path)
+def test_the_ledger_begins_with_the_runs_of_earlier_versions(check_upgraded: Callable[..., None]) -> None:
+    check_upgraded(check_ledger)
