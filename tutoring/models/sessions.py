@@ -141,7 +141,12 @@ class Session(models.Model):
 
     class Meta:
         ordering = ["-recorded_at"]
-        indexes = [models.Index(fields=["-recorded_at"]), models.Index(fields=["tutor", "-recorded_at"])]
+        indexes = [
+            models.Index(fields=["-recorded_at"]),
+            models.Index(fields=["tutor", "-recorded_at"]),
+            # Holds all that the queue of reviews counts.
+            models.Index(fields=["state", "invalidated", "code_generations", "origin", "tutor", "id"]),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["tutor", "problem", "protocol", "model_spec", "number"],

@@ -89,7 +89,7 @@ def is_own(session: Session, person: User) -> bool:
 def waiting_for_review(person: User, rule_set: int, now: datetime) -> QuerySet[Session]:
     """Return the sessions with a free slot that this person may review, those with one review first."""
     occupied = Review.objects.filter(occupying_slot(now), rule_set=rule_set, slot__in=Review.INDEPENDENT)
-    counted = occupied.order_by().values("session").annotate(slots=Count("pk"))
+    counted = occupied.order_by().values("session").annotate(slots=Count("*"))
     of_session = counted.filter(session=OuterRef("pk")).values("slots")
     return (
         reviewable()
