@@ -75,9 +75,9 @@ def test_a_yoked_arm_begins_with_the_sessions_of_its_own_study(tmp_path: Path):
     folder = add_prepared(tmp_path)
     manage(folder, "create_account", "tess", "--role", "tutor")
     manage(folder, "models", "add", "student", "simulated:guidance-60")
-    without_pace = ("characters_per_second=none", "seconds_to_first_word=none")
+    without_pace = ("--set", "characters_per_second=none", "--set", "seconds_to_first_word=none")
     quick = ["quick", "--title", "Quick", "--preset", "usaco-2024"]
-    manage(folder, "freeze_protocol", *quick, "--set", *without_pace)
+    manage(folder, "freeze_protocol", *quick, *without_pace)
     design = tmp_path / "design.json"
     settings = {"protocol": "quick@1", "from_first": "study=hints"}
     automatic = {"kind": "automatic", "method": "session-neutral", "model": "student@1"}
