@@ -28,6 +28,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
 BLOBS = VAR / "blobs"
 JUDGE_CACHE = VAR / "judge"
+TEXT_MODEL = VAR / "text_model.json"
 JUDGE_TEMPORARY = VAR / "temporary"
 JUDGE_COMPILE_TIME = env_integer("JUDGE_COMPILE_TIME", 10, 1, 600)
 JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", judge.LANGUAGES)
