@@ -48,6 +48,30 @@ def test_theme_is_remembered_and_applied_before_the_first_paint(open_page: OpenP
     assert paper(page) == LIGHT
 
 
+def test_rows_of_lists_have_one_line_and_are_sorted_by_their_headings(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor")
+    page.goto("/problems/")
+    rows = page.locator("tbody tr")
+    title = "A title of an olympiad that is much longer than any of the practice problems has, so that it must be cut"
+    page.locator(".row-link").first.evaluate("(link, title) => (link.textContent = title)", title)
+    for width in (1280, 900):
+        page.set_viewport_size({"width": width, "height": 800})
+        heights = rows.evaluate_all("rows => rows.map((row) => row.offsetHeight)")
+        assert max(heights) < 50, heights
+        cell = page.locator("tbody th").first.bounding_box()
+        assert cell is not None
+        assert cell["width"] > 150
+        assert_readable(page)
+    page.get_by_role("link", name="Tests").press("Enter")
+    expect(page.get_by_role("columnheader", name="Tests")).to_have_attribute("aria-sort", "ascending")
+    numbers = [int(text) for text in page.locator("tbody td:nth-of-type(5)").all_inner_texts()]
+    assert numbers == sorted(numbers)
+    page.get_by_role("searchbox").fill("tram")
+    expect(rows).to_have_count(1)
+    expect(page.get_by_role("columnheader", name="Tests")).to_have_attribute("aria-sort", "ascending")
+    assert_accessible(page)
+
+
 def test_divider_is_dragged_moved_by_keys_and_remembered(open_page: OpenPage) -> None:
     page = open_page("demo-tutor")
     start_session(page, "ferry-timetable")
