@@ -25,3 +25,6 @@ DATABASES = {"default": DATABASES["default"] | {"NAME": "file:tests?mode=memory&
 
 # The real hashers are slow by design.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# The middleware finds a static file when it is requested. It would list all of them for each test client.
+WHITENOISE_AUTOREFRESH = True
