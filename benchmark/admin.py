@@ -25,11 +25,14 @@ from benchmark.models import (
     Option,
     PackageProgram,
     Problem,
+    ProblemVersion,
     Question,
     QuestionAnswer,
     QuestionSet,
     ReferenceSolution,
     ReferenceVerdict,
+    RejudgedProgram,
+    Rejudging,
     Representation,
     Run,
     Runner,
@@ -190,6 +193,28 @@ class JudgementAdmin(RecordedAdmin):
     list_filter = ["purpose", "state", "verdict", "suite", "policy"]
     list_select_related = ["submission__problem__dataset"]
     search_fields = ["submission__source_hash", "submission__problem__external_id", "fault"]
+
+
+@admin.register(Rejudging)
+class RejudgingAdmin(RecordedAdmin):
+    list_display = ["id", "reason", "state", "requested_by", "requested_at", "decided_by", "decided_at"]
+    list_filter = ["state"]
+    list_select_related = ["requested_by", "decided_by"]
+    search_fields = ["reason"]
+
+
+@admin.register(RejudgedProgram)
+class RejudgedProgramAdmin(RecordedAdmin):
+    list_display = ["rejudging", "role", "number", "work_item_id", "session", "before_id", "after_id"]
+    list_filter = ["role"]
+    search_fields = ["session"]
+
+
+@admin.register(ProblemVersion)
+class ProblemVersionAdmin(RecordedAdmin):
+    list_display = ["problem", "content_hash", "time_limit", "memory_limit", "replaced_at"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "content_hash"]
 
 
 @admin.register(Run)

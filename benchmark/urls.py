@@ -17,6 +17,7 @@ from benchmark.views.oracles import candidate_rankings, verifier, verifiers
 from benchmark.views.published import published
 from benchmark.views.refinement import refinement
 from benchmark.views.run import export, progress, run
+from benchmark.views.slow import slow_programs
 from benchmark.views.spending import add_cap, edit_cap, remove_cap, spending
 from benchmark.views.suites import suite, suites
 
@@ -29,7 +30,6 @@ urlpatterns = [
     path("models/<int:model_id>/new-version/", new_version, name="new_model_version"),
     path("models/<int:model_id>/test/", test_model, name="test_model"),
     path("models/<int:model_id>/test/result/", model_test, name="model_test"),
-    path("problems/", views.problem_list, name="problems"),
     # An address of a figure ends without a slash, so that no external id matches it.
     path("problems/<slug:dataset>/<path:external_id>/figures/<str:name>", views.figure, name="figure"),
     path("problems/<slug:dataset>/<path:external_id>/", views.problem, name="problem"),
@@ -46,6 +46,7 @@ urlpatterns = [
     path("runs/verifiers/", verifiers, name="verifiers"),
     path("runs/verifiers/rankings/", candidate_rankings, name="candidate_rankings"),
     path("runs/verifiers/<int:verifier_id>/", verifier, name="verifier"),
+    path("runs/slow/", slow_programs, name="slow_programs"),
     path("runs/growth/<int:submission_id>/", growth, name="growth"),
     path("runs/chains/<int:item_id>/", chain, name="chain"),
     path("runs/<uuid:run_id>/", run, name="run"),

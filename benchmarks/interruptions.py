@@ -1,12 +1,16 @@
 """A distributed run of 300 items whose processes are killed ten times, compared with an undisturbed run.
 
-    python -m benchmarks.interruptions [--workers N] [--kills N] [--postgres] [--seed N] [--arm]
+    python -m benchmarks.interruptions [--workers N] [--kills N] [--postgres] [--seed N] [--arm] [--kill NAMES]
 
 The script starts all processes of Hintbench as ./run does, with the fake provider of the tests. At random times it
 kills the client or another process with SIGKILL; the supervisor restarts processes, the script restarts the client.
 The provider pauses replies until the kill, so that each kill interrupts calls. At the end every chain must be finished
 and the rows must equal those of an undisturbed run. The provider must have received every prompt as often as then, and
-at most one extra call for each call that was in flight when a worker was killed. Otherwise the exit status is 1.
+at most one extra call for each call that was in flight when a worker or PostgreSQL was killed. Otherwise the exit
+status is 1.
+
+--kill names the processes that are killed, such as valkey,postgresql. PostgreSQL, which needs --postgres, starts again
+after a second, in which replies arrive.
 
 With --arm the run has 108 chains of `session-neutral` with five replies each. Every chain must have exactly one
 session, and the sessions and events are compared too.
@@ -22,13 +26,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.fake_providers import FakeProviders, Hold, Script, pieces_of
 from tests.postgres import Postgres, installed_programs
 from tests.stack import Stack
 
+VICTIMS = ("client", "valkey", "streamer", "web", "worker", "postgresql")
 BASELINE = ("--method", "zero-shot", "--attempts", "75")
 ARM = ("--method", "session-neutral", "--attempts", "3", "--epochs", "9")
 CHAINS = {BASELINE: 4 * 75, ARM: 4 * 3 * 9}
@@ -70,7 +75,18 @@ def main() -> int:
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--arm", action="store_true", help="interrupt chains of a session arm")
+    parser.add_argument(
+        "--kill",
+        type=lambda text: text.split(","),
+        default=[*VICTIMS[:-1], *3 * ["worker"]],
+        metavar="NAMES",
+        help=f"the processes that are killed, separated by commas: {', '.join(VICTIMS)}; default: all but the last",
+    )
     arguments = parser.parse_args()
+    if unknown := sorted({*arguments.kill} - {*VICTIMS}):
+        parser.error(f"--kill: there is no process {unknown[0]!r}. There are: {', '.join(VICTIMS)}.")
+    if "postgresql" in arguments.kill and not arguments.postgres:
+        parser.error("--kill postgresql needs --postgres.")
     with tempfile.TemporaryDirectory(prefix="hb-") as folder:
         variables = {"WORKERS": str(arguments.workers)}
         server = None
@@ -85,7 +101,7 @@ def main() -> int:
         stack = Stack(Path(folder) / "var", **variables)
         try:
             stack.wait_until_ready()
-            return compare(stack, fake_providers, arguments)
+            return compare(Site(stack, fake_providers, server), arguments)
         finally:
             stack.stop()
             fake_providers.stop()
@@ -93,13 +109,44 @@ def main() -> int:
                 server.stop()
 
 
-def compare(stack: Stack, fake_providers: FakeProviders, arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True)
+class Site:
+    """The processes of a site: those of ./run, the fake provider, and PostgreSQL (None: SQLite)."""
+
+    stack: Stack
+    fake_providers: FakeProviders
+    postgres: Postgres | None
+
+    def kill(self, victim: str, hold: Hold) -> None:
+        """Kill a process of the site and release the held replies. PostgreSQL starts again after a second."""
+        if victim != "postgresql":
+            self.stack.kill(victim)
+            hold.release()
+            return
+        assert self.postgres is not None
+        self.postgres.kill()
+        hold.release()
+        time.sleep(1)
+        self.postgres.restart()
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """Random interruptions: how many, and of which processes."""
+
+    chance: random.Random
+    kills: int
+    victims: list[str]
+
+
+def compare(site: Site, arguments: argparse.Namespace) -> int:
     """Execute both runs; return 1 if they differ or if there were too many calls."""
+    stack, fake_providers = site.stack, site.fake_providers
     run_python(stack, FILL)
     method = ARM if arguments.arm else BASELINE
-    undisturbed, calls, _ = carry_out(stack, fake_providers, method, None, 0)
-    chance = random.Random(arguments.seed)
-    disturbed, more_calls, in_flight = carry_out(stack, fake_providers, method, chance, arguments.kills)
+    undisturbed, calls, _ = carry_out(site, method, None)
+    disturbance = Disturbance(random.Random(arguments.seed), arguments.kills, arguments.kill)
+    disturbed, more_calls, in_flight = carry_out(site, method, disturbance)
     finished = f"finished {CHAINS[method]} {CHAINS[method] if arguments.arm else 0}"
     same = undisturbed[:-1] == disturbed[:-1] and undisturbed[-2] == finished
     repeated, missing = (more_calls - calls).total(), (calls - more_calls).total()
@@ -116,43 +163,47 @@ def compare(stack: Stack, fake_providers: FakeProviders, arguments: argparse.Nam
 
 
 def carry_out(
-    stack: Stack,
-    fake_providers: FakeProviders,
-    method: tuple[str, ...],
-    chance: random.Random | None,
-    kills: int,
+    site: Site, method: tuple[str, ...], disturbance: Disturbance | None
 ) -> tuple[list[str], Counter[str], int]:
     """Return the rows of a run, its calls by prompt, and how many could be in flight when workers were killed."""
+    stack, fake_providers = site.stack, site.fake_providers
     fake_providers.reset()
     reply, items = Script(pieces_of(REPLY), delay=0.02), CALLS[method]
     start = [
         "--dataset", "orchard", "--model", "openai:gpt-4o", *method,
-        "--concurrency", str(CONCURRENCY), "--distribute", "--set", f"temperature={0.5 if chance else 1}",
+        "--concurrency", str(CONCURRENCY), "--distribute", "--set", f"temperature={0.5 if disturbance else 1}",
     ]  # fmt: skip
-    holds = [Hold(after=chance.randrange(len(reply.pieces)) if chance else 0) for _ in range(kills)]
+    holds = []
+    if disturbance:
+        pieces = len(reply.pieces)
+        holds = [Hold(after=disturbance.chance.randrange(pieces)) for _ in range(disturbance.kills)]
+    apart = items // (len(holds) + 1)
     for hold in holds:
         held = replace(reply, hold=hold)
-        fake_providers.script(*[reply] * (items // (kills + 1) - CONCURRENCY), *[held] * CONCURRENCY)
+        fake_providers.script(*[reply] * (apart - CONCURRENCY), *[held] * CONCURRENCY)
     fake_providers.script(*[reply] * items)
     client = run_baseline(stack, *start)
     in_flight = 0
     for number, hold in enumerate(holds, 1):
-        assert chance is not None
-        enough = number * (items // (kills + 1)) - chance.randrange(CONCURRENCY // 2)
+        assert disturbance is not None
+        chance = disturbance.chance
+        enough = number * apart - chance.randrange(CONCURRENCY // 2)
         stack.wait_for(lambda: len(fake_providers.requests) >= enough or client.poll() is not None)  # noqa: B023
-        others = ("client", "valkey", "streamer", "web")
-        victim = chance.choice([*others, *2 * [f"worker-{n}" for n in range(1, workers(stack) + 1)]])
+        victim = chance.choice(disturbance.victims)
         print(f"{len(fake_providers.requests)} calls: {victim}", file=sys.stderr)
         if victim == "client":
             client.kill()
             client.wait()
+            hold.release()
+        elif victim == "worker":
+            in_flight += CONCURRENCY
+            site.kill(f"worker-{chance.randint(1, workers(stack))}", hold)
         else:
-            in_flight += CONCURRENCY if victim.startswith("worker-") else 0
-            stack.kill(victim)
-        hold.release()
+            in_flight += CONCURRENCY * workers(stack) if victim == "postgresql" else 0
+            site.kill(victim, hold)
         if client.poll() is not None:
             client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
-    while client.wait() != 0:  # it was killed, or the queue server was unavailable at its start
+    while client.wait() != 0:  # it was killed, or a server was unavailable
         time.sleep(1)
         client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
     calls = Counter(json.dumps(request.body["messages"]) for request in fake_providers.requests)

@@ -54,7 +54,6 @@ def main() -> int:
         os.environ["HINTBENCH_VAR"] = var
         os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as in the web server
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-        (Path(var) / "static").mkdir()
         import django
 
         django.setup()
@@ -68,6 +67,7 @@ def measure(dictionaries: list[Path]) -> int:
     from django.test import Client
 
     call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
     for number, path in enumerate(dictionaries):
         call_command("import_problems", "usaco", str(path), dataset=f"usaco{number}", verbosity=0)
     tutor = User.objects.create_user("tutor")

@@ -14,7 +14,6 @@ import os
 import statistics
 import sys
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.pages import TARGET, percentile, seconds, timed
@@ -30,7 +29,6 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="hintbench-run-pages-") as var:
         os.environ["HINTBENCH_VAR"] = var
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-        (Path(var) / "static").mkdir()
         import django
 
         django.setup()
@@ -47,6 +45,7 @@ def measure() -> int:
 
     logging.disable(logging.WARNING)  # the floor is a missing page
     call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
     researcher = User.objects.create_user("researcher")
     researcher.groups.set(Group.objects.filter(name="researcher"))
     runs = fill()

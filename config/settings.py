@@ -28,6 +28,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
 BLOBS = VAR / "blobs"
 JUDGE_CACHE = VAR / "judge"
+TEXT_MODEL = VAR / "text_model.json"
 JUDGE_TEMPORARY = VAR / "temporary"
 JUDGE_COMPILE_TIME = env_integer("JUDGE_COMPILE_TIME", 10, 1, 600)
 JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", judge.LANGUAGES)
@@ -44,7 +45,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "django.contrib.staticfiles",
+    "config.static_files.StaticFiles",
     "channels",
     "django_rq",
     "django_htmx",
@@ -123,6 +124,7 @@ RQ_QUEUES = {
     "tutoring": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "default": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "background": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
+    "rejudging": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
 }
 RQ_SHOW_ADMIN_LINK = False
 # "auto": code that enqueues within a transaction waits for its commit itself, and handles a queue server that is down.
@@ -130,6 +132,7 @@ RQ = {"JOB_CLASS": "benchmark.worker.jobs.ListedJob", "COMMIT_MODE": "auto"}
 WORKER_JOBS: dict[str, tuple[type, ...]] = {
     # Allowed job functions with the types of their arguments. Workers reject all other jobs.
     "benchmark.judging.perform": (int,),
+    "benchmark.judging.work_on_rejudging": (int,),
     "benchmark.growth.perform_curve": (int,),
     "benchmark.runner.distribution.work_on_run": (str,),
     "benchmark.worker.reports.store_run_report": (str,),
@@ -149,6 +152,7 @@ WORKER_SWEEPS = [
     # Functions that find work whose job, worker or notification was lost, and one that measures the machine each hour.
     # Every worker calls them every few seconds.
     "benchmark.judging.requeue_lost",
+    "benchmark.judging.requeue_rejudgings",
     "benchmark.judging.refresh_measurement",
     "benchmark.growth.requeue_lost_curves",
     "benchmark.runner.distribution.requeue_stalled",
@@ -181,7 +185,12 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = VAR / "static"
-WHITENOISE_USE_FINDERS = True
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "config.static_files.HashedStaticFiles"},
+}
+# Names with a hash never change their content, so browsers keep them. With DEBUG, files are served from `static/`.
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"

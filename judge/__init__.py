@@ -16,7 +16,7 @@ from judge.checking import (
     checktestdata_version,
     open_checker,
 )
-from judge.compilation import prepare
+from judge.compilation import COMPILER_STOPPED, prepare
 from judge.execution import CompilationError, FileNames, OpenProgram, ProgramOutput, open_program
 from judge.grading import JUDGE_VERSION, GradingOptions, Problem, Submission, grade
 from judge.records import NEAR_LIMIT, VERDICT_MEANING, Judgement, Limits, Policy, Test, TestResult, Verdict
@@ -42,6 +42,7 @@ from judge.toolchains import (
 __all__ = [
     "CHECKTESTDATA",
     "CHECKTESTDATA_SUFFIX",
+    "COMPILER_STOPPED",
     "FAMILIES",
     "JUDGE_VERSION",
     "LANGUAGES",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +17,9 @@ import pytest
 from tests.cached_fixtures import cached_folder, migrate
 
 MIGRATED = "migrated"
+
+RECOVERY = 60
+"""Seconds within which a killed server starts again."""
 
 
 def installed_programs() -> Path | None:
@@ -49,10 +54,7 @@ class Postgres:
             subprocess.run(["cp", "-a", template, folder / "data"], check=True)
         else:
             self._run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "hintbench", "--no-sync")
-        options = f"-k {folder} -c listen_addresses= -c fsync=off"
-        self._run(
-            "pg_ctl", "-D", str(folder / "data"), "-w", "-l", str(folder / "log"), "-o", options, "start"
-        )
+        self._start()
 
     def new_database(self, template: str = MIGRATED) -> str:
         """Create a database with every table, or a copy of an unused one, and return its DATABASE_URL."""
@@ -62,6 +64,22 @@ class Postgres:
     def _create(self, name: str, template: str) -> str:
         self._run("createdb", "-h", str(self.folder), "-U", "hintbench", "-T", template, name)
         return f"postgres://hintbench@{str(self.folder).replace('/', '%2F')}/{name}"
+
+    def kill(self) -> None:
+        """Send SIGKILL to the server. Its other processes end by themselves, without a checkpoint."""
+        pid = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+
+    def restart(self) -> None:
+        """Start the server after `kill`. It recovers from its log."""
+        end = time.monotonic() + RECOVERY
+        while True:
+            try:
+                return self._start()
+            except AssertionError:  # a process of the former server still uses the shared memory
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
 
     def stop(self) -> None:
         self._stop("immediate")
@@ -73,6 +91,11 @@ class Postgres:
         self._stop("fast")
         shutil.move(self.folder / "data", path)
         self._temporary.cleanup()
+
+    def _start(self) -> None:
+        data, log = str(self.folder / "data"), str(self.folder / "log")
+        options = f"-k {self.folder} -c listen_addresses= -c fsync=off"
+        self._run("pg_ctl", "-D", data, "-w", "-l", log, "-o", options, "start")
 
     def _stop(self, mode: str) -> None:
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "stop")

@@ -8,13 +8,15 @@ class TutoringConfig(AppConfig):
     name = "tutoring"
 
     def ready(self) -> None:
-        from benchmark.judging import judgement_finished
-        from benchmark.models.signals import items_finished, run_imported
+        from benchmark.judging import judgement_finished, rejudging_applied
+        from benchmark.models.signals import concealed_spending, items_finished, run_imported
 
         post_migrate.connect(create_presets, sender=self)
         judgement_finished.connect(record_verdict, dispatch_uid="tutoring")
+        rejudging_applied.connect(replace_verdicts, dispatch_uid="tutoring")
         items_finished.connect(project_sessions, dispatch_uid="tutoring")
         run_imported.connect(recreate_sessions, dispatch_uid="tutoring")
+        concealed_spending.connect(concealed_studies, dispatch_uid="tutoring")
 
 
 def record_verdict(**judged: Any) -> None:
@@ -22,6 +24,13 @@ def record_verdict(**judged: Any) -> None:
     from tutoring.actions import record_verdict
 
     record_verdict(**judged)
+
+
+def replace_verdicts(**applied: Any) -> None:
+    """Replace the verdicts of sessions by those of a rejudging. The import is deferred: few processes need it."""
+    from tutoring.rejudging.sessions import replace_verdicts
+
+    replace_verdicts(**applied)
 
 
 def project_sessions(*, run: Any, items: list[Any], **_: Any) -> None:
@@ -37,6 +46,13 @@ def recreate_sessions(*, run: Any, **_: Any) -> str:
     from tutoring.arms.imported_sessions import recreate_sessions
 
     return recreate_sessions(run)
+
+
+def concealed_studies(*, person: Any, **_: Any) -> set[str]:
+    """Return the spending keys of the unfinished studies of this tutor."""
+    from tutoring.sessions.assignments import concealed_studies
+
+    return {study.spending_key for study in concealed_studies(person)}
 
 
 def create_presets(**_: Any) -> None:

@@ -12,12 +12,12 @@ CHECKED_AT_ONCE = 20
 
 
 def record_missed_verdicts() -> None:
-    """Record the verdicts of executions whose worker ended between the judgement and its signal."""
-    ended = (Judgement.State.DONE, Judgement.State.FAILED)
-    waiting = Session.objects.filter(state=Session.State.JUDGING, judgement__state__in=ended)
-    for session in waiting.select_related("judgement"):
-        if session.judgement is not None:
-            record_verdict(session.judgement)
+    """Record the results of executions and sample runs whose worker ended between the judgement and its signal."""
+    ended = Judgement.objects.filter(state__in=(Judgement.State.DONE, Judgement.State.FAILED))
+    executed = Session.objects.filter(state=Session.State.JUDGING, judgement__in=ended).values("judgement")
+    samples = Session.objects.filter(sample_judgement__in=ended).values("sample_judgement")
+    for judgement in [*ended.filter(pk__in=executed), *ended.filter(pk__in=samples)]:
+        record_verdict(judgement)
 
 
 def advance_studies() -> None:

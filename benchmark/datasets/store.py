@@ -25,7 +25,7 @@ from benchmark.datasets.records import (
     TestRecord,
 )
 from benchmark.datasets.usaco import merge_samples
-from benchmark.judging import store_submission
+from benchmark.judging import store_former_version, store_submission
 from benchmark.models import (
     Candidate,
     Dataset,
@@ -277,9 +277,10 @@ def replace_hidden_tests(problem: Problem, hidden: Sequence[TestRecord]) -> bool
     tests = [_stored_test(order, test) for order, test in enumerate(merged)]
     if tests == list(problem.tests.values(*tests[0])):
         return False
-    problem.samples_only = all(test.sample for test in merged)
-    problem.content_hash = _content_hash_of_stored(problem, tests)
     with transaction.atomic():
+        store_former_version(problem)
+        problem.samples_only = all(test.sample for test in merged)
+        problem.content_hash = _content_hash_of_stored(problem, tests)
         problem.tests.all().delete()
         TestCase.objects.bulk_create(TestCase(problem=problem, **columns) for columns in tests)
         problem.save(update_fields=["samples_only", "content_hash", "imported_at"])
@@ -444,6 +445,8 @@ def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> No
             dataset.problems.filter(pk=problem.pk).update(**unhashed)
             _write_unhashed_rows(problem, prepared)
             continue
+        if former := dataset.problems.filter(external_id=prepared.external_id).first():
+            store_former_version(former)
         problem, created = Problem.objects.update_or_create(
             dataset=dataset, external_id=prepared.external_id, defaults=prepared.columns
         )

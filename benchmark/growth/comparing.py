@@ -77,7 +77,7 @@ def difference_of(comparison: SlowComparison) -> Difference | None:
 
 def passes_samples(submission: Submission) -> bool:
     """Return whether a stored judgement says that the program passes all samples."""
-    for row in submission.judgements.filter(state=Judgement.State.DONE).exclude(result=None):
+    for row in submission.judgements.filter(state=Judgement.State.DONE, counts=True).exclude(result=None):
         samples = [test for test in (row.result or {})["tests"] if test["sample"]]
         if samples and all(test["verdict"] == Verdict.AC for test in samples):
             return True

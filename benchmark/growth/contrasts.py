@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, stdev
 
-from benchmark.metrics import paired_contrast, t_quantile
+from benchmark.metrics import POWER, paired_contrast, problem_t_test, t_quantile
 
 FEWEST_TESTED_PROBLEMS = 6
 """Problems from which a contrast has a test."""
@@ -22,7 +22,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class SlowContrast:
-    """The mean over problems of first minus second, with its interval. `p` is None for few problems."""
+    """The mean over problems of first minus second, with its interval.
+
+    `p` is None for few problems. `detectable` is the difference that these problems would detect with a power of 80 %,
+    None for few problems too.
+    """
 
     starts: int
     problems: int
@@ -33,6 +37,12 @@ class SlowContrast:
     high: float | None
     method: str
     p: float | None
+    detectable: float | None
+
+    @property
+    def not_significant(self) -> bool:
+        """Whether the interval contains "no difference", so that the detectable difference must be shown."""
+        return self.low is not None and self.high is not None and self.low <= 0 <= self.high
 
 
 def share_contrast(pairs: Sequence[Pair], *, lowest: float = 0.0) -> SlowContrast | None:
@@ -59,20 +69,39 @@ def share_contrast(pairs: Sequence[Pair], *, lowest: float = 0.0) -> SlowContras
         high,
         found.difference.method,
         found.p if tested else None,
+        span * found.detectable if tested else None,
     )
 
 
 def mean_contrast(pairs: Sequence[Pair]) -> SlowContrast | None:
-    """Return the contrast of unbounded values, such as slopes, with the t interval over problems."""
+    """Return the contrast of unbounded values, such as slopes, with the t interval over problems; None without pairs.
+
+    A single problem and equal differences have no interval.
+    """
     if not pairs:
         return None
     first, second = _means(pairs, lambda pair: pair.first), _means(pairs, lambda pair: pair.second)
     differences = [one - other for one, other in zip(first, second, strict=True)]
-    mean, low, high = fmean(differences), None, None
-    if len(differences) > 1:
-        margin = t_quantile(len(differences) - 1) * stdev(differences) / sqrt(len(differences))
-        low, high = mean - margin, mean + margin
-    return SlowContrast(len(pairs), len(first), fmean(first), fmean(second), mean, low, high, "t", None)
+    problems, mean = len(differences), fmean(differences)
+    deviation = stdev(differences) if problems > 1 else 0.0
+    if deviation == 0:
+        return SlowContrast(
+            len(pairs), problems, fmean(first), fmean(second), mean, None, None, "none", None, None
+        )
+    error, quantile = deviation / sqrt(problems), t_quantile(problems - 1)
+    tested = problems >= FEWEST_TESTED_PROBLEMS
+    return SlowContrast(
+        len(pairs),
+        problems,
+        fmean(first),
+        fmean(second),
+        mean,
+        mean - quantile * error,
+        mean + quantile * error,
+        "t",
+        problem_t_test(differences) if tested else None,
+        (quantile + t_quantile(problems - 1, POWER)) * error if tested else None,
+    )
 
 
 def _means(pairs: Sequence[Pair], value: Callable[[Pair], float]) -> list[float]:

@@ -1,6 +1,7 @@
 """Stored growth curves: requests, the worker's side, and the search for lost ones.
 
-A program is measured once with each recipe and version of the judge. A job in the queue only points to the row.
+A program is measured once with each recipe and version of the judge, on any machine. The row keeps the machine and its
+time factor, which multiplies the limit. A job in the queue only points to the row.
 """
 
 import logging
@@ -15,7 +16,7 @@ from django.utils import timezone
 import judge
 from benchmark.growth.measuring import Growth, GrowthError, MeasuredProgram, measure
 from benchmark.growth.sizes import growth_recipe
-from benchmark.judging import perform_waiting, program_files
+from benchmark.judging import AppliedFactor, applied_factor, perform_waiting, program_files
 from benchmark.models import GrowthCurve, Submission
 from benchmark.models.leases import renewing
 from benchmark.models.owners import new_owner
@@ -23,7 +24,7 @@ from benchmark.models.owners import new_owner
 logger = logging.getLogger(__name__)
 
 QUEUE = "background"
-"""The queue that workers serve last."""
+"""The queue that workers serve after runs."""
 
 MAXIMUM_ATTEMPTS = 3
 """Claims of one curve before it counts as not measurable."""
@@ -105,7 +106,8 @@ def perform_curve(curve_id: int) -> None:
         return
     try:
         with renewing(curve.claimed()):
-            growth = _measure(curve.submission)
+            applied = _factor_of(curve.submission)
+            growth = _measure(curve.submission, applied.factor)
     except (GrowthError, judge.ToolMissingError, judge.UnknownLanguageError) as error:
         _fail(curve, str(error))
     except Exception as error:
@@ -127,6 +129,8 @@ def perform_curve(curve_id: int) -> None:
             GrowthCurve.State.DONE,
             points=growth.to_json(),
             parameter=steepest.parameter,
+            host=applied.host,
+            time_factor=applied.factor,
             finished_at=timezone.now(),
             **slopes,
         )
@@ -148,19 +152,28 @@ def _fail(curve: GrowthCurve, fault: str) -> None:
 
 
 def limits_of(submission: Submission) -> judge.Limits:
-    """Return the scaled limits of the program's problem in its language."""
+    """Return the scaled limits of the program's problem in its language, with the time factor of this machine today."""
+    return _limits(submission, _factor_of(submission).factor)
+
+
+def _factor_of(submission: Submission) -> AppliedFactor:
+    return applied_factor(submission.problem.dataset, judge.Policy.FAIR, scope="")
+
+
+def _limits(submission: Submission, time_factor: float) -> judge.Limits:
     problem = submission.problem
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
-    return judge.limits_for(limits, submission.language, judge.Policy.FAIR, settings.JUDGE_TIME_MULTIPLIERS)
+    multipliers = settings.JUDGE_TIME_MULTIPLIERS
+    return judge.limits_for(limits, submission.language, judge.Policy.FAIR, multipliers, time_factor)
 
 
-def _measure(submission: Submission) -> Growth:
+def _measure(submission: Submission, time_factor: float) -> Growth:
     problem = submission.problem
     files = program_files(problem, submission.source, submission.language)
     return measure(
         MeasuredProgram(files, submission.language),
         growth_recipe(problem),
-        limits_of(submission),
+        _limits(submission, time_factor),
         pause=_executions_first,
     )
 

@@ -3,8 +3,13 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from benchmark.models import Judgement, Problem, Submission
+from django.db.models import Exists, OuterRef, Q
+
+from benchmark.models import Generation, Judgement, Problem, Submission
 from judge import Policy, Verdict
+
+ARM_PREFIX = "slow-"
+"""The beginning of the names of the methods that repair slow programs."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,7 @@ def find_starts(problems: Iterable[Problem], language: str) -> dict[str, list[St
     """Return the start programs in the language by the ids of problems, right ones first, else the oldest first.
 
     Every test that was judged is accepted or exceeds the time limit. Judgements of an older version of the problem,
-    and those on generated suites, do not count.
+    those on generated suites, and those of repairs of slow programs do not count: all arms begin with equal programs.
     """
     found: dict[int, Start] = {}
     for row, problem in _judgements(problems, language):
@@ -41,13 +46,19 @@ def find_starts(problems: Iterable[Problem], language: str) -> dict[str, list[St
 def _judgements(problems: Iterable[Problem], language: str) -> Iterator[tuple[Judgement, str]]:
     """Yield the finished judgements on the imported tests that found a program too slow."""
     by_id = {problem.pk: problem for problem in problems}
+    repairs = Generation.objects.filter(
+        Q(hidden_judgement=OuterRef("pk")) | Q(work_item__judgement=OuterRef("pk")),
+        work_item__run__method__startswith=ARM_PREFIX,
+    )
     rows = Judgement.objects.filter(
+        ~Exists(repairs),
         submission__problem__in=by_id,
         submission__language=language,
         suite=Judgement.TestScope.ALL,
         test_suite=None,
         policy=Policy.FAIR,
         state=Judgement.State.DONE,
+        counts=True,
         verdict=Verdict.TLE,
     ).select_related("submission")
     for row in rows.order_by("pk"):

@@ -1,9 +1,16 @@
 """Judging of stored problems: a row requests a judgement, a worker performs it, and the row holds the result."""
 
-from benchmark.judging.fair_share import EXECUTIONS, executions_before, in_progress, share_of_a_person
+from benchmark.judging.fair_share import (
+    EXECUTIONS,
+    executions_before,
+    in_progress,
+    living_workers,
+    share_of_a_person,
+)
 from benchmark.judging.machine_speed import (
     AppliedFactor,
     applied_factor,
+    factors_of_run,
     fix_factor,
     measure_machine,
     refresh_measurement,
@@ -12,6 +19,24 @@ from benchmark.judging.machine_speed import (
 )
 from benchmark.judging.performing import MAXIMUM_ATTEMPTS, judgement_finished, perform, perform_waiting
 from benchmark.judging.problem_tests import WHOLE_OUTPUT, checker_for, judge_tests, program_files
+from benchmark.judging.problem_versions import store_former_version
+from benchmark.judging.rejudging import (
+    Estimate,
+    Place,
+    Places,
+    Progress,
+    RejudgingError,
+    changes_of,
+    enqueue_rejudging,
+    estimate,
+    perform_all,
+    perform_next,
+    progress_of,
+    request_rejudging,
+    requeue_rejudgings,
+    retry_failed,
+    work_on_rejudging,
+)
 from benchmark.judging.requests import (
     SCORES,
     copy_of,
@@ -21,7 +46,16 @@ from benchmark.judging.requests import (
     lost_judgements,
     request_judgement,
     requeue_lost,
+    source_hash,
     store_submission,
+)
+from benchmark.judging.switching import (
+    apply_rejudging,
+    discard_rejudging,
+    judged,
+    refusal_to_apply,
+    rejudging_applied,
+    replacement_of,
 )
 
 __all__ = [
@@ -30,27 +64,52 @@ __all__ = [
     "SCORES",
     "WHOLE_OUTPUT",
     "AppliedFactor",
+    "Estimate",
+    "Place",
+    "Places",
+    "Progress",
+    "RejudgingError",
     "applied_factor",
+    "apply_rejudging",
+    "changes_of",
     "checker_for",
     "copy_of",
     "copy_stored_verdict",
+    "discard_rejudging",
     "enqueue",
+    "enqueue_rejudging",
+    "estimate",
     "executions_before",
+    "factors_of_run",
     "fix_factor",
     "has_applied_limits",
     "in_progress",
     "judge_tests",
+    "judged",
     "judgement_finished",
+    "living_workers",
     "lost_judgements",
     "measure_machine",
     "perform",
+    "perform_all",
+    "perform_next",
     "perform_waiting",
     "program_files",
+    "progress_of",
     "refresh_measurement",
+    "refusal_to_apply",
+    "rejudging_applied",
+    "replacement_of",
     "request_judgement",
+    "request_rejudging",
     "requeue_lost",
+    "requeue_rejudgings",
+    "retry_failed",
     "scope_of_run",
     "scope_of_tests",
     "share_of_a_person",
+    "source_hash",
+    "store_former_version",
     "store_submission",
+    "work_on_rejudging",
 ]

@@ -94,6 +94,14 @@ def applied_factor(dataset: Dataset, policy: str, scope: str) -> AppliedFactor:
     return AppliedFactor(judge.host_name(), fixed.measured if fixed else None, factor)
 
 
+def factors_of_run(run: Run) -> list[float]:
+    """Return the factors of the time limits that machines have applied to judgements in the scope of a run."""
+    if run.parameters.get("policy") != Policy.FAIR:
+        return [1.0]
+    fixed = TimeFactor.objects.filter(scope=scope_of_run(run)).values_list("factor", flat=True)
+    return [machine * run.dataset.time_factor for machine in fixed.distinct()]
+
+
 def factor_for(judgement: Judgement) -> AppliedFactor:
     """Return the factor that this machine applies to a requested judgement."""
     dataset = judgement.submission.problem.dataset

@@ -32,7 +32,7 @@ RELAXED_TIME = 4
 """Factor of the time limit under which a program with a score is correct but slow."""
 
 _LOOK_INTERVAL = 0.2
-"""Seconds between two looks for waiting executions while a score is measured."""
+"""Seconds between two looks for waiting executions while a program is judged for which nobody waits."""
 
 judgement_finished = Signal()
 """Sent with `judgement` after a judgement reached DONE or FAILED, in the process that performed it."""
@@ -107,17 +107,23 @@ def _measure(judgement: Judgement) -> tuple[judge.Judgement, dict[str, Any]]:
         "measured_factor": applied.measured,
         "time_factor": applied.factor,
     }
-    if judgement.purpose != Judgement.Purpose.SCORE:
+    if not _is_background(judgement):
         return _grade(judgement, applied.factor), columns
     with _executions_first() as pause:
         result = _grade(judgement, applied.factor, on_test=pause)
         only_slow = {test.verdict for test in result.tests} <= {judge.Verdict.AC, judge.Verdict.TLE}
-        if result.verdict != judge.Verdict.TLE or not only_slow:
+        is_score = judgement.purpose == Judgement.Purpose.SCORE
+        if result.verdict != judge.Verdict.TLE or not only_slow or not is_score:
             return result, columns
         relaxed = _grade(
             judgement, applied.factor, relaxation=RELAXED_TIME, stop_at_first_failure=True, on_test=pause
         )
         return result, columns | {"relaxed_verdict": relaxed.verdict}
+
+
+def _is_background(judgement: Judgement) -> bool:
+    """Return whether nobody waits for the verdict: that of a score, or of a rejudging."""
+    return judgement.purpose == Judgement.Purpose.SCORE or judgement.rejudging_id is not None
 
 
 def _grade(
@@ -185,8 +191,8 @@ def _executions_first() -> Iterator[OnTest]:
 
 
 def _fail(judgement: Judgement, fault: str, **columns: Any) -> None:
-    """Store a fault of the judge. A score, for which nobody waits, is tried again first."""
-    if judgement.purpose == Judgement.Purpose.SCORE and judgement.attempt < MAXIMUM_ATTEMPTS:
+    """Store a fault of the judge. A judgement for which nobody waits is tried again first."""
+    if _is_background(judgement) and judgement.attempt < MAXIMUM_ATTEMPTS:
         judgement.claimed().release()
         return
     _finish(judgement, Judgement.State.FAILED, verdict=judge.Verdict.JE, fault=fault, **columns)

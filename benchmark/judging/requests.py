@@ -25,7 +25,7 @@ from benchmark.models import Generation, Judgement, Problem, Submission, Suite
 logger = logging.getLogger(__name__)
 
 SCORES = "background"
-"""The queue of program scores, which workers serve last."""
+"""The queue of program scores, which workers serve after runs and before rejudgings."""
 
 _PERFORM = "benchmark.judging.perform"
 """The function of the jobs, as `settings.WORKER_JOBS` lists it."""
@@ -36,11 +36,15 @@ _LATE = timedelta(seconds=10)
 
 def store_submission(problem: Problem, source: str, language: str) -> Submission:
     """Return the row of this program; create it if the program is new."""
-    source_hash = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
     submission, _ = Submission.objects.get_or_create(
-        problem=problem, language=language, source_hash=source_hash, defaults={"source": source}
+        problem=problem, language=language, source_hash=source_hash(source), defaults={"source": source}
     )
     return submission
+
+
+def source_hash(source: str) -> str:
+    """Return the sha256 of the source's UTF-8 bytes, which identifies a program for a problem."""
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class JudgementOptions(TypedDict, total=False):
@@ -136,7 +140,8 @@ def copy_stored_verdict(judgement: Judgement) -> bool:
     """Finish a new request with the verdict of an equal one, if this version of the judge has performed one here.
 
     Verdicts with other limits (after a change of JUDGE_TIME_MULTIPLIERS), with another time factor than this machine
-    would apply, and those of imported runs are not copied. Return whether there was one. The program is not run again,
+    would apply, those of imported runs, and those of a compiler that was stopped at JUDGE_COMPILE_TIME, which may have
+    changed, are not copied. Return whether there was one. The program is not run again,
     and no signal is sent.
     """
     equal = {name: getattr(judgement, name) for name in _CONDITIONS}
@@ -147,12 +152,14 @@ def copy_stored_verdict(judgement: Judgement) -> bool:
     done = Judgement.objects.filter(
         ~Exists(answers),
         **equal,
+        counts=True,
         state=Judgement.State.DONE,
         result__judge_version=judge.JUDGE_VERSION,
         result__limits__time=limits.time,
         result__limits__memory=limits.memory,
     )
-    before = done.order_by("pk").first()
+    stopped = Q(result__compiler_output__startswith=judge.COMPILER_STOPPED)
+    before = done.exclude(stopped, verdict=judge.Verdict.CE).order_by("pk").first()
     if before is None:
         return False
     for name in _VERDICT:
@@ -190,11 +197,15 @@ def enqueue_next(person_id: int) -> None:
 
 
 def lost_judgements() -> QuerySet[Judgement]:
-    """Return the unfinished judgements without a living worker, except those of runs, which judge theirs themselves."""
+    """Return the unfinished judgements without a living worker.
+
+    Those of runs and of rejudgings are left out: runs judge theirs themselves, and `requeue_rejudgings` finds the
+    others.
+    """
     now = timezone.now()
     late = Judgement.objects.filter(state=Judgement.State.QUEUED, created_at__lt=now - _LATE)
     lost = late | Judgement.objects.lost(now)
-    return lost.filter(~Exists(Generation.objects.filter(_OF_ANSWER)), work_items=None)
+    return lost.filter(rejudging=None).filter(~Exists(Generation.objects.filter(_OF_ANSWER)), work_items=None)
 
 
 def requeue_lost() -> None:

@@ -55,12 +55,12 @@ class ProgramTester(Protocol):
         """Return the score of the answer by the problem's verifier, which is computed once."""
         ...
 
-    async def growth(self, answer: Generation) -> Growth | None:
-        """Return the growth of the answer's running time, measured once; None if it cannot be measured."""
+    async def growth(self, program: str) -> Growth | None:
+        """Return the growth of the program's running time, measured once; None if it cannot be measured."""
         ...
 
-    async def difference(self, slow: Generation, answer: Generation) -> Difference | None:
-        """Return a small input on which the answer's program differs from a slow one; None without any."""
+    async def difference(self, slow: str, program: str) -> Difference | None:
+        """Return a small input on which the program differs from a slow one; None without any."""
         ...
 
 
@@ -96,10 +96,10 @@ class DryProgramTester:
         cases = () if self._passes else (OracleCase("x" * 100, "x" * 100, "x" * 100, "WA"),)
         return VerifierScore(int(self._passes), self._passes, self._passes, cases)
 
-    async def growth(self, _answer: Generation) -> Growth:
+    async def growth(self, _program: str) -> Growth:
         """Return the growth of a quadratic program."""
         return QUADRATIC
 
-    async def difference(self, _slow: Generation, _answer: Generation) -> Difference:
+    async def difference(self, _slow: str, _program: str) -> Difference:
         """Return an example with 100 characters a text."""
         return Difference("x" * 100, "x" * 100, "x" * 100)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic.dataclasses import dataclass
 
 from benchmark.growth.sizes import has_sizes
-from benchmark.growth.starts import Start, find_starts, sources_of
+from benchmark.growth.starts import ARM_PREFIX, Start, find_starts, sources_of
 from benchmark.growth.wording import told_text
 from benchmark.methods.composition import fixed_templates
 from benchmark.methods.method import Chain, Example, Method, PlannedRun, Preparation
@@ -38,8 +38,6 @@ Arm = Literal["neutral", "told", "growth", "growth+oracle", "replan"]
 STARTS = "slow_programs"
 """The key of the start programs in the record of a run: for each problem a list with one entry a chain."""
 
-PREFIX = "slow-"
-
 
 @dataclass(frozen=True)
 class SlowSettings(MethodSettings):
@@ -53,16 +51,18 @@ async def repair(arm: Arm, chain: Chain, settings: SlowSettings) -> Generation:
     """Return the first of up to r repairs that passes the samples and then all tests, else the last one."""
     start = chain.prepared[STARTS][chain.task.id][chain.number]
     programs = await chain.read_once("slow programs", lambda: sources_of(_submissions(chain.prepared)))
-    text = program_reply(programs[start["submission"]], settings.language)
-    slow = await chain.adopt(opening_prompt(chain.task, settings.form), text, start)
-    answer = slow
+    slow = programs[start["submission"]]
+    feedback = _Feedback(arm, chain, settings.form, slow)
+    answer = await chain.adopt(
+        opening_prompt(chain.task, settings.form), program_reply(slow, settings.language), start
+    )
+    program = slow  # the stored program, which has judgements; the recorded reply may differ in blank lines
     result: SampleRun | HiddenRun = HiddenRun(Verdict.TLE)
     for _ in range(settings.r):
-        feedback = await _Feedback(arm, chain, settings.form, slow).on(answer, result)
         last = LastProgram(answer.text, tuple(answer.blocks or ()))
-        prompt = slow_prompt(chain.task, settings.form, last, feedback)
+        prompt = slow_prompt(chain.task, settings.form, last, await feedback.on(program, result))
         answer = await chain.request(prompt, Generation.Purpose.REPAIR)
-        result = await _judge(chain, answer)
+        program, result = answer.code, await _judge(chain, answer)
         if result.verdict is Verdict.AC:
             break
     return answer
@@ -77,16 +77,16 @@ async def _judge(chain: Chain, answer: Generation) -> SampleRun | HiddenRun:
 class _Feedback:
     """The feedback of an arm in a chain that begins with a slow program."""
 
-    def __init__(self, arm: Arm, chain: Chain, form: PromptFormat, slow: Generation) -> None:
+    def __init__(self, arm: Arm, chain: Chain, form: PromptFormat, slow: str) -> None:
         self.arm, self.chain, self.form, self.slow = arm, chain, form, slow
 
-    async def on(self, answer: Generation, result: SampleRun | HiddenRun) -> str:
+    async def on(self, program: str, result: SampleRun | HiddenRun) -> str:
         """Return the feedback on the last program, which was not accepted."""
         form, task = self.form, self.chain.task
         if self.arm == "neutral":
             return neutral_feedback(form)
-        if self.arm == "growth+oracle" and answer is not self.slow and answer.code:
-            difference = await self.chain.program_tester.difference(self.slow, answer)
+        if self.arm == "growth+oracle" and program and program != self.slow:
+            difference = await self.chain.program_tester.difference(self.slow, program)
             if difference is not None:
                 return difference_feedback(difference.input, difference.candidate, difference.slow, form)
         if result.verdict is not Verdict.TLE or not isinstance(result, HiddenRun):
@@ -95,7 +95,7 @@ class _Feedback:
             return told_feedback(task, form)
         if self.arm == "replan":
             return replan_feedback(task, form)
-        growth = await self.chain.program_tester.growth(answer)
+        growth = await self.chain.program_tester.growth(program)
         return growth_feedback(told_text(growth) if growth else "", form)
 
 
@@ -159,7 +159,7 @@ def _method(arm: Arm) -> Method:
     if arm == "neutral":
         warning = f"A control: the model only sees that it should try again. {warning}"
     return Method(
-        name=PREFIX + arm,
+        name=ARM_PREFIX + arm,
         summary=_SUMMARIES[arm],
         source="arms of slow programs (docs/slow-programs.md)",
         warning=warning,

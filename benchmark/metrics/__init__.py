@@ -18,6 +18,7 @@ from benchmark.metrics.intervals import Interval, cluster_bootstrap, standard_er
 from benchmark.metrics.pass_at_k import TooFewAttemptsError, mean_pass_at_k, pass_at_k, share_at_k
 from benchmark.metrics.small_samples import (
     FEWEST_FOR_BOOTSTRAP,
+    POWER,
     IntervalMethod,
     NamedInterval,
     Range,
@@ -35,6 +36,7 @@ from benchmark.metrics.small_samples import (
 
 __all__ = [
     "FEWEST_FOR_BOOTSTRAP",
+    "POWER",
     "SIGNIFICANCE",
     "EquivalentSamples",
     "Interval",

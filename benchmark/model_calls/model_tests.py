@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchmark.model_calls import caps, ledger
-from benchmark.model_calls.budget import Spending
+from benchmark.model_calls.budget import Price, Spending
 from benchmark.model_calls.caps import CapReachedError
 from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel, ModelTest
@@ -67,11 +67,13 @@ class TestResult:
         return Spending.of_reply(self.input_tokens, self.output_tokens, self.cached_input_tokens)
 
 
-async def ask_model(row: LanguageModel) -> TestResult:
-    """Send the question to the model with the row's parameters, without retries. Raises ProviderError."""
+async def ask_model(row: LanguageModel, price: Price | None) -> TestResult:
+    """Send the question to the model with the row's parameters, without retries. Raises ProviderError.
+
+    `price` is that of the start of the call.
+    """
     spec = parse_model_spec(row.spec)
     parameters = Parameters.from_json(row.parameters)
-    price = (await asyncio.to_thread(Account.of_model, row)).price  # the first call loads the listed prices
     provider = await asyncio.to_thread(open_provider, spec)
     text, first_text = "", None
     completed: Completed | None = None
@@ -106,18 +108,23 @@ async def ask_model(row: LanguageModel) -> TestResult:
     )
 
 
-def record_cost(row: LanguageModel, outcome: TestResult | ProviderError) -> None:
-    """Add the cost of a test to the ledger. After a failure it is unknown, unless the provider refused the request."""
+def record_cost(account: Account, outcome: TestResult | ProviderError) -> None:
+    """Add the cost of a test to the ledger; `account` is that of the start of the call.
+
+    After a failure the cost is unknown, unless the provider refused the request.
+    """
     if isinstance(outcome, TestResult):
         call = outcome.spending
     else:
         call = Spending(calls_broken_off=int(outcome.kind not in REFUSED))
-    ledger.record(Account.of_model(row), [call])
+    ledger.record(account, [call])
 
 
-def refuse_over_cap(row: LanguageModel) -> None:
-    """Raise CapReachedError if a spending cap refuses a test of the model."""
-    caps.refuse(Account.of_model(row))
+def open_account(row: LanguageModel) -> Account:
+    """Return the account of a test that may begin now. Raises CapReachedError if a spending cap refuses it."""
+    account = Account.of_model(row)
+    caps.refuse(account)
+    return account
 
 
 def request_test(row: LanguageModel, person: User) -> ModelTest:
@@ -147,12 +154,13 @@ def claim_tests() -> list[ModelTest]:
 
 async def perform_test(test: ModelTest) -> None:
     """Carry out a claimed test and store its result with its cost, or the error."""
+    account: Account | None = None
     outcome: TestResult | ProviderError | None = None
     error = ""
     try:
         row = await LanguageModel.objects.aget(pk=test.model_id)
-        await sync_to_async(refuse_over_cap)(row)
-        outcome = await ask_model(row)
+        account = await sync_to_async(open_account)(row)
+        outcome = await ask_model(row, account.price)
     except CapReachedError as refused:
         error = str(refused)
     except ProviderError as failure:
@@ -160,13 +168,15 @@ async def perform_test(test: ModelTest) -> None:
     except Exception as failure:
         logger.exception("the test of model %s failed", test.model_id)
         error = f"{type(failure).__name__} in the streamer"
-    await sync_to_async(_store)(test, outcome, error)
+    await sync_to_async(_store)(test, account, outcome, error)
 
 
 @transaction.atomic
-def _store(test: ModelTest, outcome: TestResult | ProviderError | None, error: str) -> None:
-    """Store the result of a test, or why there is none; None: the provider was not called."""
-    if outcome is not None:
-        record_cost(test.model, outcome)
+def _store(
+    test: ModelTest, account: Account | None, outcome: TestResult | ProviderError | None, error: str
+) -> None:
+    """Store the result of a test with its cost, or why there is none; None: the provider was not called."""
+    if account is not None and outcome is not None:
+        record_cost(account, outcome)
     result = asdict(outcome) if isinstance(outcome, TestResult) else None
     test.end(ModelTest.State.DONE if result else ModelTest.State.FAILED, result=result, error=error)

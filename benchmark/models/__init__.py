@@ -9,6 +9,7 @@ from benchmark.models.machine_speed import SpeedMeasurement, TimeFactor
 from benchmark.models.memorisation import MemoryProbe
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
+from benchmark.models.rejudging import ProblemVersion, RejudgedProgram, Rejudging
 from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, WorkItem
 from benchmark.models.similarity import (
     Option,
@@ -43,11 +44,14 @@ __all__ = [
     "Option",
     "PackageProgram",
     "Problem",
+    "ProblemVersion",
     "Question",
     "QuestionAnswer",
     "QuestionSet",
     "ReferenceSolution",
     "ReferenceVerdict",
+    "RejudgedProgram",
+    "Rejudging",
     "Representation",
     "Run",
     "Runner",

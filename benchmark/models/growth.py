@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from benchmark.models.judging import Submission
 from benchmark.models.leases import GROWTH_LEASE, Claimable
+from benchmark.models.machine_speed import HOST_LENGTH
 
 
 class GrowthCurve(Claimable):
@@ -37,6 +38,12 @@ class GrowthCurve(Claimable):
     slope = models.FloatField(null=True, blank=True, help_text="Null: no stable growth, or too few points.")
     slope_low = models.FloatField(null=True, blank=True)
     slope_high = models.FloatField(null=True, blank=True)
+    host = models.CharField(
+        max_length=HOST_LENGTH, blank=True, default="", help_text="The machine that measured. Blank: unknown."
+    )
+    time_factor = models.FloatField(
+        default=1.0, help_text="Factor of the time limit besides that of the language: machine and dataset."
+    )
     fault = models.TextField(blank=True, help_text="Why the program was not measured.")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)

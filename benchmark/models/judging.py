@@ -108,6 +108,26 @@ class Judgement(Claimable):
         related_name="+",
         help_text="The person who waits for the verdict. Null: nobody, as for runs and scores.",
     )
+    counts = models.BooleanField(
+        default=True,
+        help_text="Whether the verdict counts. False: of a rejudging that is not applied, or replaced by one.",
+    )
+    rejudging = models.ForeignKey(
+        "Rejudging",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="judgements",
+        help_text="The rejudging that requested it. Null: requested otherwise.",
+    )
+    replaces = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="replaced_by",
+        help_text="The former judgement that it replaced when its rejudging was applied.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -122,6 +142,14 @@ class Judgement(Claimable):
 
     def __str__(self) -> str:
         return f"{self.submission} on {self.suite}: {self.verdict or self.state}"
+
+    @property
+    def first_verdict(self) -> Judgement:
+        """The judgement before every rejudging: the one with the verdict that its session or chain saw."""
+        found = self
+        while found.replaces is not None:
+            found = found.replaces
+        return found
 
 
 class ReferenceVerdict(models.Model):

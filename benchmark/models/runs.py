@@ -51,6 +51,9 @@ class Run(MeteredRun):
     distributed = models.BooleanField(default=False, help_text="Whether workers execute the run.")
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    rejudged_at = models.DateTimeField(
+        null=True, blank=True, help_text="When a rejudging last replaced verdicts. Null: never."
+    )
     source = models.JSONField(
         null=True,
         blank=True,

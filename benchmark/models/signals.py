@@ -14,3 +14,9 @@ run_imported = Signal()
 
 A receiver returns a sentence for the person who imports, or blank.
 """
+
+concealed_spending = Signal()
+"""Sent with `person` before a page shows what models spend.
+
+A receiver returns the keys of the studies whose models the person must not see (`DailySpend.study_key`).
+"""

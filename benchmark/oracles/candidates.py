@@ -143,12 +143,7 @@ def stored_verifications(candidates: Iterable[NamedCandidate]) -> list[VerifiedC
 
 def _accepted(submission: Submission, run: Run, judge_missing: bool) -> bool | None:
     """Return whether the hidden tests accept the program; None without a judgement, or after a judge fault."""
-    stored = submission.judgements.filter(
-        suite=Judgement.TestScope.ALL,
-        test_suite=None,
-        state=Judgement.State.DONE,
-        policy=run.parameters["policy"],
-    ).first()
+    stored = _stored_judgement(submission, run)
     if stored is None and not judge_missing:
         return None
     if stored is None:
@@ -158,6 +153,22 @@ def _accepted(submission: Submission, run: Run, judge_missing: bool) -> bool | N
         judging.perform(stored.pk)
         stored.refresh_from_db()
     return None if stored.state != Judgement.State.DONE else stored.verdict == "AC"
+
+
+def _stored_judgement(submission: Submission, run: Run) -> Judgement | None:
+    """Return the newest judgement that counts under the time factor of the run.
+
+    Runs whose factor is unknown, such as imported ones, take the newest judgement under any factor.
+    """
+    rows = submission.judgements.filter(
+        suite=Judgement.TestScope.ALL,
+        test_suite=None,
+        state=Judgement.State.DONE,
+        counts=True,
+        policy=run.parameters["policy"],
+    )
+    factors = judging.factors_of_run(run)
+    return (rows.filter(time_factor__in=factors) if factors else rows).first()
 
 
 def figures(verified: Sequence[VerifiedCandidate], ns: Sequence[int]) -> Figures:

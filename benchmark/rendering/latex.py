@@ -1,6 +1,5 @@
 """HTML of LaTeX statements and analyses of problem packages, made by pandoc in its sandbox mode."""
 
-import hashlib
 import re
 import subprocess
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from xml.etree.ElementTree import ParseError, fromstring, tostring
 import pypandoc
 
 from benchmark.rendering.operator_names import space_operator_names
-from benchmark.rendering.sanitising import plain, sanitise
+from benchmark.rendering.sanitising import footnote_prefix, plain, sanitise
 
 MAXIMUM_LATEX = 300_000
 """Characters; a longer text is shown as plain text."""
@@ -60,7 +59,7 @@ def render_latex(text: str, figures: Mapping[str, str] | None = None) -> str:
     body = _VSPACE.sub("", _OVERLAY.sub(r"\1", _FRAME.sub(_frame, _PLACEHOLDER.sub("", text))))
     body = body.replace(r"\end{frame}", "")
     try:
-        markup = _pandoc(_PRELUDE + body, _identifier(text))
+        markup = _pandoc(_PRELUDE + body, footnote_prefix(text))
     except (OSError, subprocess.SubprocessError, UnicodeError) as error:
         return plain(text, f"pandoc could not read this LaTeX ({_reason(error)}); its source follows.")
     markup = _WIDTH.sub(lambda match: f'{match[1]} width="{min(float(match[2]), 100):g}%"', markup)
@@ -80,11 +79,6 @@ def problem_name(latex: str) -> str:
 def _frame(match: re.Match[str]) -> str:
     title = (match[1] or "").strip(" .")
     return f"\\section*{{{title}}}" if title else ""
-
-
-def _identifier(text: str) -> str:
-    """Return a prefix for footnote ids that differs between a statement and its analysis on one page."""
-    return f"t{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}-"
 
 
 def _pandoc(latex: str, prefix: str) -> str:

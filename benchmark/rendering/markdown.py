@@ -10,10 +10,11 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
+from mdit_py_plugins.footnote import footnote_plugin
 
 from benchmark.rendering.highlighting import highlight
 from benchmark.rendering.mathematics import MAXIMUM_FORMULA, formula, formula_at
-from benchmark.rendering.sanitising import plain, sanitise
+from benchmark.rendering.sanitising import footnote_prefix, plain, sanitise
 
 MAXIMUM_MARKDOWN = 100_000
 """Characters; a longer text is shown as plain text, and past this length cut, with a notice."""
@@ -26,7 +27,7 @@ _LONGEST_REMEMBERED = 10_000
 
 
 def render_markdown(text: str, figures: Mapping[str, str] | None = None) -> str:
-    r"""Return sanitised HTML of Markdown with $…$, $$…$$, \(…\), \[…\] formulas and fenced programs.
+    r"""Return sanitised HTML of Markdown with $…$, $$…$$, \(…\), \[…\] formulas, fenced programs and footnotes.
 
     `figures` maps the names of allowed pictures to addresses on this site; any other picture
     becomes a link or a notice. Never raises; a formula that cannot be parsed is shown as code.
@@ -46,7 +47,7 @@ def _rendered(text: str, figures: Mapping[str, str]) -> str:
         notice = f"Too long to format: the first {MAXIMUM_MARKDOWN} of {len(text)} characters as plain text."
         return plain(text[:MAXIMUM_MARKDOWN], notice)
     try:
-        rendered = _parser.render(text, {"figures": figures})
+        rendered = _parser.render(text, {"figures": figures, "footnote_prefix": footnote_prefix(text)})
     except Exception as error:  # noqa: BLE001  (a message that the parser cannot handle is shown as plain text)
         return plain(text, f"This text could not be formatted ({type(error).__name__}).")
     return sanitise(rendered, figures)
@@ -139,9 +140,39 @@ def _render_picture(
     return f"[picture: {html.escape(label)}]"
 
 
+def _render_footnote_link(
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: OptionsDict, env: EnvType
+) -> str:
+    note, prefix = tokens[index].meta, env["footnote_prefix"]
+    number = note["id"] + 1
+    own_id = (
+        f' id="{prefix}fnref{number}"' if note["subId"] == 0 else ""
+    )  # the note links back to the first link
+    return f'<sup><a href="#{prefix}fn{number}"{own_id}>[{number}]</a></sup>'
+
+
+def _render_footnote_start(
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: OptionsDict, env: EnvType
+) -> str:
+    return f'<li id="{env["footnote_prefix"]}fn{tokens[index].meta["id"] + 1}">'
+
+
+def _render_way_back(
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: OptionsDict, env: EnvType
+) -> str:
+    note = tokens[index].meta
+    address = f"#{env['footnote_prefix']}fnref{note['id'] + 1}"
+    return f' <a href="{address}" title="Back to the text">↩</a>' if note["subId"] == 0 else ""
+
+
 def _make_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 30}).enable(["table", "strikethrough"])
     parser.disable(["html_block", "html_inline"])
+    # Inline footnotes are off, because ^[…] also occurs in formulas without delimiters.
+    parser.use(footnote_plugin, inline=False)
+    parser.add_render_rule("footnote_ref", _render_footnote_link)
+    parser.add_render_rule("footnote_open", _render_footnote_start)
+    parser.add_render_rule("footnote_anchor", _render_way_back)
     parser.inline.ruler.before("escape", "formula", _inline_formula)
     parser.block.ruler.before(
         "fence", "formula_block", _block_formula, {"alt": ["paragraph", "reference", "blockquote", "list"]}

@@ -4,6 +4,7 @@ Model output and imported files are untrusted. Sanitised HTML contains no script
 attribute, no form, only the caller's pictures, and only http, https and mailto addresses.
 """
 
+import hashlib
 import html
 import re
 from collections.abc import Mapping
@@ -53,6 +54,11 @@ _CLASSES = {
 _PICTURE = re.compile(r"<img\b[^>]*>")
 _WORDS = re.compile(r"\salt=")
 _PICTURE_SOURCE = re.compile(r'\bsrc="([^"]*)"')
+
+
+def footnote_prefix(text: str) -> str:
+    """Return a prefix for the footnote ids of a text, so that two texts on one page have different ids."""
+    return f"t{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}-"
 
 
 _FOOTNOTE = re.compile(r"(?:t[0-9a-f]{8}-)?fn(?:ref)?\d+")

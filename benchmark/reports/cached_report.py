@@ -102,11 +102,15 @@ def runs_without_report() -> QuerySet[Run]:
 
 
 def _fingerprint(run: Run) -> str:
-    """Return a text that changes with the figures of the run. A finished run only changes when it is resumed."""
+    """Return a text that changes with the figures of the run.
+
+    A finished run only changes when it is resumed, or when a rejudging replaces verdicts.
+    """
+    rejudged = f" rejudged {run.rejudged_at}" if run.rejudged_at else ""
     if run.state == Run.State.FINISHED:
-        return f"{_version()} finished {run.finished_at} {run.failures}"
+        return f"{_version()} finished {run.finished_at} {run.failures}{rejudged}"
     counts = json.dumps(item_counts([run])[run.pk], sort_keys=True)
-    return f"{_version()} {run.state} {run.failures} {counts}"
+    return f"{_version()} {run.state} {run.failures} {counts}{rejudged}"
 
 
 def _version() -> str:

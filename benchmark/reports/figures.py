@@ -45,7 +45,8 @@ class RunFigures:
     `models_returned` are the model names in the provider's replies, `after` the scores after fewer reflections,
     `metrics` the values of `benchmark.reports.run_metrics`, `memory` the scores of memory probes of the run's problems
     by its model, for each side of the cutoff. `near_limit` counts the verdicts that a slightly different time would
-    have changed, `time_factors` are the factors of the time limits besides those of languages.
+    have changed, `time_factors` are the factors of the time limits besides those of languages. `rejudged` is the day of
+    the last rejudging that replaced verdicts, or blank.
     """
 
     run: str
@@ -89,6 +90,7 @@ class RunFigures:
     memory: tuple[MemoryScore, ...] = ()
     near_limit: int = 0
     time_factors: tuple[float, ...] = ()
+    rejudged: str = ""
 
     def memory_of(self, group: GroupFigures) -> MemoryScore | None:
         """Return the score of the memory probes of a group by cutoff; None for other groups and without probes."""
@@ -177,6 +179,11 @@ class RunFigures:
         if len(self.time_factors) > 1:
             factors = ", ".join(f"{factor:.2f}" for factor in self.time_factors)
             warnings.append(f"Machines of different speeds judged the run, with time factors {factors}.")
+        if self.rejudged:
+            warnings.append(
+                f"A rejudging replaced verdicts on {self.rejudged}. Prompts and the choices of chains are those under "
+                "the former verdicts."
+            )
         if replay := replay_note(self.replies_repeated, self.generations):
             warnings.append(replay)
         if self.samples_only:
@@ -266,6 +273,7 @@ def measure(
         memory=run_memory(run, cutoff),
         near_limit=items.near_limit,
         time_factors=tuple(sorted(items.time_factors)),
+        rejudged=f"{run.rejudged_at:%Y-%m-%d}" if run.rejudged_at else "",
     )
 
 

@@ -73,7 +73,7 @@ class JudgedProgramTester:
 
         def score() -> VerifierScore:
             verifier = verifications.latest_verifier(self._problem, before=self._item.run.started_at)
-            said = verifications.verification_of(verifier, self._submission(answer), minimized=True)
+            said = verifications.verification_of(verifier, self._submission(answer.code), minimized=True)
             cases = tuple(
                 OracleCase(one["input"], one["expected"], one["output"], one["fault"])
                 for one in verifications.smallest_failures(said)
@@ -82,25 +82,25 @@ class JudgedProgramTester:
 
         return await self._run(score)
 
-    async def growth(self, answer: Generation) -> Growth | None:
+    async def growth(self, program: str) -> Growth | None:
         """See `benchmark.methods.ProgramTester`."""
         while True:
-            curve = await self._run(lambda: measured_curve(self._submission(answer)))
+            curve = await self._run(lambda: measured_curve(self._submission(program)))
             if curve.finished_at is not None:
                 return growth_of(curve)
             await asyncio.sleep(_POLL_SECONDS)
 
-    async def difference(self, slow: Generation, answer: Generation) -> Difference | None:
+    async def difference(self, slow: str, program: str) -> Difference | None:
         """See `benchmark.methods.ProgramTester`."""
 
         def found() -> Difference | None:
-            comparison = compare(self._submission(slow), self._submission(answer))
+            comparison = compare(self._submission(slow), self._submission(program))
             return difference_of(comparison) if comparison else None
 
         return await self._run(found)
 
-    def _submission(self, answer: Generation) -> Submission:
-        return judging.store_submission(self._problem, answer.code, self._language)
+    def _submission(self, program: str) -> Submission:
+        return judging.store_submission(self._problem, program, self._language)
 
     async def _run(self, work: Callable[[], T]) -> T:
         try:

@@ -194,6 +194,7 @@ def _judgements(
         policy=Policy.FAIR,
         stop_at_first_failure=False,
         state=Judgement.State.DONE,
+        counts=True,
         problem_hash=problem.content_hash,
         result__judge_version=judge.JUDGE_VERSION,
     ).select_related("submission")

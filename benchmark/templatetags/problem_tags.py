@@ -48,9 +48,11 @@ class Solution:
     html: SafeString
 
 
-@register.inclusion_tag("benchmark/problem_tabs.html")
-def problem_tabs(problem: Problem, program_panel: str = "", view: object = None) -> dict[str, Any]:
-    """Return the problem as sections for tabs. `program_panel` names a template for one more tab."""
+@register.inclusion_tag("benchmark/problem_tabs.html", takes_context=True)
+def problem_tabs(
+    context: dict[str, Any], problem: Problem, more_panels: str = "", view: object = None
+) -> dict[str, Any]:
+    """Return the problem as sections for tabs. `more_panels` names a template for more tabs, which gets `view`."""
     return {
         "problem": problem,
         "samples": samples_of(problem),
@@ -59,8 +61,9 @@ def problem_tabs(problem: Problem, program_panel: str = "", view: object = None)
             Solution(number, reference.name, mark_safe(highlight(reference.source, reference.language)))  # noqa: S308
             for number, reference in enumerate(problem.references.all(), start=1)
         ],
-        "program_panel": program_panel,
+        "more_panels": more_panels,
         "view": view,
+        "user": context["user"],
     }
 
 

@@ -24,6 +24,8 @@ from benchmark.reports.formatting import (
     token_count,
 )
 from benchmark.reports.groups import GroupFigures, PassAtK, TestsAtK
+from benchmark.reports.slow.figures import SlowFigure
+from benchmark.reports.slow.text import signed_number, slow_figure_title, times_faster
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
 
@@ -107,6 +109,24 @@ def ratio_bounds(found: RatioSet | None) -> str:
 def method_name(method: str) -> str:
     """Return the short name of the method of an interval."""
     return INTERVAL_NAMES[method]
+
+
+@register.filter
+def figure_title(figure: SlowFigure) -> str:
+    """Return the name of a figure of slow programs as it is shown."""
+    return slow_figure_title(figure)
+
+
+@register.filter
+def signed(value: float) -> str:
+    """Format a change with its sign and two decimals."""
+    return signed_number(value)
+
+
+@register.filter
+def times(ratio: float) -> str:
+    """Format a ratio of times."""
+    return times_faster(ratio)
 
 
 @register.filter

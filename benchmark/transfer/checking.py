@@ -115,6 +115,13 @@ class RunCheck:
             wrong = judgement.submission > len(self._programs)
             refuse_if(wrong, where, f"there is no line {judgement.submission} in submissions.jsonl")
             self._judged.append(self._programs[judgement.submission - 1])
+            if judgement.replaces is not None:
+                refuse_if(
+                    judgement.replaces >= len(self._judged),
+                    where,
+                    f"replaces: line {judgement.replaces} does not precede it",
+                )
+                self._check_judgement(where, "replaces", judgement.replaces, self._judged[-1])
         items = self._check_items(record)
         steps = array("L", bytes(array("L").itemsize * len(items)))
         wanted: set[tuple[UUID, Target]] = set()

@@ -180,19 +180,27 @@ class _RunExport:
             )
             if pk is not None and pk not in self._judgements
         )
-        rows = Judgement.objects.select_related("submission__problem").defer(
+        stored = Judgement.objects.select_related("submission__problem").defer(
             "submission__problem__statement", "submission__problem__statement_html",
             "submission__problem__analysis", "submission__problem__analysis_html",
-        ).in_bulk(list(named))  # fmt: skip
+        )  # fmt: skip
+        rows = stored.in_bulk(list(named))
+        while former := {row.replaces_id for row in rows.values() if row.replaces_id} - rows.keys():
+            rows |= stored.in_bulk(list(former))
         for pk in named:
-            row = rows[pk]
-            if row.submission_id not in self._submissions:
-                program = SubmissionRecord(
-                    problem=row.submission.problem.external_id,
-                    **_columns(row.submission, SubmissionRecord, "problem"),
-                )
-                self._submissions[row.submission_id] = self._write("submissions.jsonl", program)
-            self._judgements[pk] = self._write("judgements.jsonl", self._judgement(row))
+            self._write_judgement(rows[pk], rows)
+
+    def _write_judgement(self, row: Judgement, rows: Mapping[int, Judgement]) -> None:
+        """Write a judgement after those that it replaces, and its submission."""
+        if row.replaces_id:
+            self._write_judgement(rows[row.replaces_id], rows)
+        if row.submission_id not in self._submissions:
+            program = SubmissionRecord(
+                problem=row.submission.problem.external_id,
+                **_columns(row.submission, SubmissionRecord, "problem"),
+            )
+            self._submissions[row.submission_id] = self._write("submissions.jsonl", program)
+        self._judgements[row.pk] = self._write("judgements.jsonl", self._judgement(row))
 
     def _judgement(self, row: Judgement) -> JudgementRecord:
         if row.state not in (Judgement.State.DONE, Judgement.State.FAILED):
@@ -202,7 +210,8 @@ class _RunExport:
         return JudgementRecord(
             submission=self._submissions[row.submission_id],
             result=_without_hidden_texts(row.result),
-            **_columns(row, JudgementRecord, "submission", "result"),
+            replaces=self._judgements[row.replaces_id] if row.replaces_id else None,
+            **_columns(row, JudgementRecord, "submission", "result", "replaces"),
         )
 
     def _item(self, item: WorkItem, replies: Sequence[Generation]) -> ItemRecord:

@@ -99,6 +99,7 @@ class RunRecord(Record):
     manifest: Object
     started_at: AwareDatetime
     finished_at: AwareDatetime | None
+    rejudged_at: AwareDatetime | None = None
     price: Object | None
     budget: Object
     limits: Object
@@ -182,6 +183,8 @@ class JudgementRecord(Record):
     time_factor: Annotated[float, Field(gt=0)] = 1.0
     near_limit: bool = False
     problem_hash: Hash
+    replaces: Line | None = None
+    """The line of the former judgement that a rejudging replaced; it precedes this line."""
     finished_at: AwareDatetime | None
 
 

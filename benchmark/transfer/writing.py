@@ -103,7 +103,8 @@ class RunImport:
 
     def _write_judgements(self, submissions: "array[int]") -> "array[int]":
         keys = array("q")
-        columns = [name for name in JudgementRecord.model_fields if name not in ("submission", "result")]
+        without = ("submission", "result", "replaces")
+        columns = [name for name in JudgementRecord.model_fields if name not in without]
         for batch in self._batches("judgements.jsonl", JudgementRecord):
             rows = [
                 Judgement(
@@ -114,6 +115,12 @@ class RunImport:
                 for one in batch
             ]
             keys.extend(row.pk for row in Judgement.objects.bulk_create(rows))
+            former = {}
+            for row, one in zip(rows, batch, strict=True):
+                if one.replaces is not None:
+                    row.replaces_id = former[row.pk] = keys[one.replaces - 1]
+            Judgement.objects.bulk_update([row for row in rows if row.pk in former], ["replaces"])
+            Judgement.objects.filter(pk__in=list(former.values())).update(counts=False)
         return keys
 
     def _write_items(self, judgements: "array[int]") -> tuple["array[int]", dict[Target, None]]:

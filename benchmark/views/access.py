@@ -9,8 +9,10 @@ from uuid import UUID
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest
 
+from accounts.roles import Person
 from benchmark.methods import scoring_of
 from benchmark.models import Run
+from benchmark.models.signals import concealed_spending
 
 MAXIMUM_RUNS = 8
 """Runs that fit side by side on a page."""
@@ -22,6 +24,12 @@ def find_run(pk: Any) -> Run:
         return Run.objects.select_related("dataset").get(pk=pk)
     except Run.DoesNotExist:
         raise Http404(f"There is no run {pk}.") from None
+
+
+def concealed_study_keys(person: Person) -> set[str]:
+    """Return the keys of the studies whose models this person must not see, because the person is blind to them."""
+    answers = concealed_spending.send(Run, person=person)
+    return {str(key) for _, keys in answers if keys for key in keys}
 
 
 def runs_from_query(request: HttpRequest) -> list[Run]:

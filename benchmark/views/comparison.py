@@ -42,7 +42,9 @@ def comparison(request: HttpRequest) -> HttpResponse:
     if failures not in ("wrong", "excluded"):
         raise BadRequest("failures must be wrong or excluded.")
     try:
-        found = _compare(tuple((run.pk, str(sorted(counts[run.pk].items()))) for run in runs), failures)
+        found = _compare(
+            tuple((run.pk, f"{sorted(counts[run.pk].items())} {run.rejudged_at}") for run in runs), failures
+        )
     except NothingToCompareError as error:
         raise BadRequest(str(error)) from None
     match request.GET.get("form", ""):
@@ -72,9 +74,10 @@ def comparison(request: HttpRequest) -> HttpResponse:
 
 @lru_cache(maxsize=32)
 def _compare(keys: tuple[tuple[UUID, str], ...], failures: str) -> Comparison:
-    """Return the comparison of runs, given as pairs of a key and the numbers of its items by state.
+    """Return the comparison of runs, given as pairs of a key and a text that changes with its items and verdicts.
 
-    The numbers are part of the cache key: the comparison of a run that has gone on is computed again.
+    The numbers and the time of the last rejudging are part of the cache key: the comparison of a run that has changed
+    is computed again.
     """
     found = Run.objects.select_related("dataset").in_bulk([pk for pk, _ in keys])
     return compare([found[pk] for pk, _ in keys], failures=failures)

@@ -7,7 +7,6 @@ and have no rank.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
 
@@ -112,17 +111,20 @@ def _resampled_run(run: Run) -> ResampledRun | None:
         attempts__gte=attempts_allowed(run),
     )
     other = others.order_by("-started_at").first()
-    comparison = _compare(run.pk, run.finished_at, other.pk, other.finished_at) if other else None
+    comparison = _compare(run.pk, _verdicts_of(run), other.pk, _verdicts_of(other)) if other else None
     return ResampledRun(other, comparison) if other and comparison else None
 
 
+def _verdicts_of(run: Run) -> str:
+    """Return a text that changes with the verdicts of a finished run: when it is resumed, and by a rejudging."""
+    return f"{run.finished_at} {run.rejudged_at}"
+
+
 @lru_cache(maxsize=256)
-def _compare(
-    run: UUID, _ended: datetime | None, other: UUID, _other_ended: datetime | None
-) -> ResamplingComparison | None:
+def _compare(run: UUID, _verdicts: str, other: UUID, _other_verdicts: str) -> ResamplingComparison | None:
     """Return the comparison of two finished runs; None if they cannot be compared.
 
-    The times of their ends are part of the cache key: a run that is resumed ends at another time.
+    `_verdicts_of` both is part of the cache key.
     """
     found = Run.objects.in_bulk([run, other])
     try:

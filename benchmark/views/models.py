@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -19,7 +18,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.roles import Role, has_role, requires_role
+from accounts.roles import Person, Role, has_role, requires_role
 from benchmark.model_calls import catalogue
 from benchmark.model_calls.budget import Price
 from benchmark.model_calls.catalogue import CatalogueError
@@ -27,6 +26,7 @@ from benchmark.model_calls.model_tests import QUESTION, latest_test, missed, req
 from benchmark.models import LanguageModel, ModelTest
 from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
 from benchmark.reports.cutoffs import cutoff_of
+from benchmark.views.access import concealed_study_keys
 from benchmark.views.model_form import LanguageModelForm
 
 PAGE_LENGTH = 50
@@ -39,8 +39,8 @@ class ModelFacts:
     row: LanguageModel
     price: Price | None
     cutoff: date | None
-    uses: Sequence[tuple[str, int]]
-    """The kinds of records that name the row, in words, with their numbers."""
+    uses: Sequence[tuple[str, int]] | None
+    """The kinds of records that name the row, in words, with their numbers; None: hidden from a tutor of a study."""
     scripted: bool
 
     @property
@@ -69,7 +69,7 @@ def models(request: HttpRequest) -> HttpResponse:
         "benchmark/models/models.html",
         {
             "page": page,
-            "models": _facts(list(page.object_list)),
+            "models": _facts(list(page.object_list), request.user),
             "for_all": for_all,
             "default": settings.TUTORING_MODEL,
             "may_edit": has_role(request.user, Role.ADMIN),
@@ -87,7 +87,7 @@ def model(request: HttpRequest, model_id: int) -> HttpResponse:
         "benchmark/models/model.html",
         {
             "model": found,
-            "facts": _facts([found])[0],
+            "facts": _facts([found], request.user)[0],
             "versions": LanguageModel.objects.filter(label=found.label),
             "tutors": found.tutors.order_by("username"),
             "may_edit": has_role(request.user, Role.ADMIN),
@@ -185,14 +185,14 @@ def _progress(test: ModelTest, now: datetime) -> str:
     return "lost" if running and test.lease_until is not None and test.lease_until < now else test.state
 
 
-def _facts(rows: Sequence[LanguageModel]) -> list[ModelFacts]:
-    """Return the rows with what pages show beside them."""
-    uses = _uses(rows)
+def _facts(rows: Sequence[LanguageModel], person: Person) -> list[ModelFacts]:
+    """Return the rows with what pages show beside them to this person."""
+    uses = {} if concealed_study_keys(person) else _uses(rows)
     facts = []
     for row in rows:
         price = catalogue.known_price(row)
         cutoff = row.cutoff or cutoff_of(row.spec.partition(":")[2])
-        facts.append(ModelFacts(row, price, cutoff, uses[row.pk], _is_scripted(row)))
+        facts.append(ModelFacts(row, price, cutoff, uses.get(row.pk), _is_scripted(row)))
     return facts
 
 
@@ -205,7 +205,7 @@ def _is_scripted(row: LanguageModel) -> bool:
 
 def _uses(rows: Sequence[LanguageModel]) -> dict[int, list[tuple[str, int]]]:
     """Return the kinds of records that protect each row from deletion, with their numbers."""
-    found: dict[int, list[tuple[str, int]]] = defaultdict(list)
+    found: dict[int, list[tuple[str, int]]] = {row.pk: [] for row in rows}
     for relation in LanguageModel._meta.related_objects:
         if relation.on_delete is not PROTECT:
             continue

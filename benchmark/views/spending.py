@@ -12,9 +12,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.roles import Role, has_role, requires_role
 from benchmark.model_calls import caps
-from benchmark.model_calls.caps import CapError, CapState
+from benchmark.model_calls.caps import CapError
 from benchmark.model_calls.ledger import today
 from benchmark.models import DailySpend, LanguageModel, SpendingCap
+from benchmark.views.access import concealed_study_keys
 
 
 class CapForm(forms.Form):
@@ -51,14 +52,21 @@ class CapForm(forms.Form):
 @require_safe
 @requires_role(Role.RESEARCHER)
 def spending(request: HttpRequest) -> HttpResponse:
-    """Show the caps, today's spending, and models in use whose price is unknown."""
+    """Show the caps, today's spending, and models in use whose price is unknown.
+
+    A tutor of an unfinished study sees neither its rows nor what counts in the caps of models, which would name the
+    models of its arms.
+    """
+    concealed = concealed_study_keys(request.user)
+    rows = DailySpend.objects.filter(day=today()).exclude(study_key__in=concealed)
     return render(
         request,
         "benchmark/spending/spending.html",
         {
             "caps": caps.states(),
             "today": today(),
-            "rows": DailySpend.objects.filter(day=today()).order_by("-microdollars", "model_spec"),
+            "rows": rows.order_by("-microdollars", "model_spec"),
+            "concealed": sorted(concealed),
             "without_price": caps.models_without_price(),
             "may_edit": has_role(request.user, Role.ADMIN),
         },
@@ -88,11 +96,7 @@ def remove_cap(request: HttpRequest, cap_id: int) -> HttpResponse:
         cap.delete()
         messages.success(request, f"The cap of {cap} is removed.")
         return redirect("spending")
-    return render(request, "benchmark/spending/remove.html", {"state": _state(cap)})
-
-
-def _state(cap: SpendingCap) -> CapState:
-    return next(state for state in caps.states() if state.cap.pk == cap.pk)
+    return render(request, "benchmark/spending/remove.html", {"cap": cap})
 
 
 def _cap_form(request: HttpRequest, cap: SpendingCap) -> HttpResponse:

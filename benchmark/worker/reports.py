@@ -15,7 +15,7 @@ from benchmark.similarity.figures import runs_without_figures, store_figures
 logger = logging.getLogger(__name__)
 
 QUEUE = "background"
-"""The queue that workers serve last."""
+"""The queue that workers serve after runs."""
 
 _AT_ONCE = 20
 """Runs that one search enqueues at most."""

@@ -25,8 +25,8 @@ from benchmark.worker.sweeps import start_sweeping
 
 logger = logging.getLogger(__name__)
 
-QUEUES = ("tutoring", "default", "background")
-"""In order of priority: executions that a tutor waits for, benchmark runs, and work that nobody waits for."""
+QUEUES = ("tutoring", "default", "background", "rejudging")
+"""In order of priority: executions that a tutor waits for, benchmark runs, work that nobody waits for, rejudgings."""
 
 PREPARATION_NICENESS = 10
 """The niceness of the thread that prepares the judge."""

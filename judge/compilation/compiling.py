@@ -29,10 +29,13 @@ _SHOWN = 4_000
 _PROGRAM_NAME = "program"
 _SCRATCH = 64 * MEBIBYTE  # the most that a program can write to files
 
+COMPILER_STOPPED = "The compiler was stopped: "
+"""The beginning of the messages about a compiler that exceeded a limit of this judge."""
+
 _PROBLEMS = {
-    Termination.CPU: "The compiler was stopped: it used more than {time:g} s of CPU.",
-    Termination.IDLE: "The compiler was stopped: it waited for more than {idle:g} s.",
-    Termination.MEMORY: "The compiler was stopped: it used more than {memory} MiB of memory.",
+    Termination.CPU: COMPILER_STOPPED + "it used more than {time:g} s of CPU.",
+    Termination.IDLE: COMPILER_STOPPED + "it waited for more than {idle:g} s.",
+    Termination.MEMORY: COMPILER_STOPPED + "it used more than {memory} MiB of memory.",
     Termination.OUTPUT: "The compiled program is larger than {output} MiB.",
 }
 

@@ -1,8 +1,9 @@
 """The sandbox with bubblewrap: each submission gets a container of new namespaces with the launcher as process 1.
 
 bubblewrap builds a file system of system files once, as a template. The launcher copies the template for each
-container, with new namespaces, and adds what belongs to one submission. A start of bubblewrap for each container would
-take several times as long (docs/judge.md, "Speed").
+container, with new namespaces, and adds what belongs to one submission. A template has one container at a time, which
+uses the template's control group; containers at the same time have different templates. A start of bubblewrap for each
+container would take several times as long, and so would a new control group (docs/judge.md, "Speed").
 """
 
 import contextlib
@@ -17,7 +18,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from judge.sandbox.cgroups import ControlGroup, ControlGroups, control_group
+from judge.sandbox.cgroups import ControlGroups, control_group
 from judge.sandbox.container import FORK_SERVER, PROCESSES, ContainerProcess
 from judge.sandbox.interface import (
     PROGRAM_FOLDER,
@@ -48,7 +49,7 @@ _HOST_FOLDER = (
 )
 
 _FORK_SERVER_SOURCE = Path(__file__).with_name("fork_server.py")
-_OWN_PROCESSES = 4  # the launcher, the fork server, and a reserve
+_OWN_PROCESSES = 5  # the template, the launcher, the fork server, and a reserve
 _ANSWER_TIME = 20.0  # seconds for the start and the end of a container
 _PACKET = 2**16
 
@@ -66,7 +67,7 @@ class Bubblewrap:
         self._groups = groups
         self._user_namespace = user_namespace = os.geteuid() != 0
         self._filter = filter_program()
-        self._templates: dict[tuple[object, ...], _Template] = {}
+        self._free: dict[tuple[object, ...], list[_Template]] = {}
         self._changing_templates = threading.Lock()
         namespaces = ["ipc", "pid", "net", "uts", *(["user"] if user_namespace else [])]
         self._beginning = [str(bwrap), *(f"--unshare-{name}" for name in namespaces), "--unshare-cgroup-try"]
@@ -108,112 +109,128 @@ class Bubblewrap:
             container.close()
 
     def close(self) -> None:
-        """End the templates, with all containers (see `judge.sandbox.interface.Sandbox`)."""
+        """End the templates that have no container (see `judge.sandbox.interface.Sandbox`)."""
         with self._changing_templates:
-            for template in self._templates.values():
-                template.close()
-            self._templates.clear()
+            free = [template for templates in self._free.values() for template in templates]
+            self._free.clear()
+        for template in free:
+            template.close()
 
     @contextlib.contextmanager
     def started(self, mounts: Mounts) -> Iterator[ContainerProcess]:
         """Start a container. Raises SandboxFaultError."""
+        key, template = self._take_template(mounts)
         with contextlib.ExitStack() as stack:
-            group = None
-            if self._groups:
-                try:
-                    group = stack.enter_context(control_group(self._groups, PROCESSES + _OWN_PROCESSES))
-                except OSError as error:
-                    raise SandboxFaultError(
-                        f"the sandbox could not create a control group: {error}"
-                    ) from error
-            ours, process = self._start(mounts, group)
-            stack.callback(os.close, process)
-            stack.callback(_wait_for_end, process)
-            with ours:  # closing the socket ends the container, so it precedes the wait for its end
-                yield ContainerProcess(process, ours, mounts, group)
+            stack.callback(template.close)
+            ours, process = self._start(mounts, template)
+            try:
+                with ours:  # closing the socket ends the container
+                    yield ContainerProcess(process, ours, mounts, template.group)
+            finally:
+                has_ended = _has_ended(process)
+                os.close(process)
+                if has_ended:
+                    stack.pop_all()
+                    with self._changing_templates:
+                        self._free.setdefault(key, []).append(template)
 
-    def _start(self, mounts: Mounts, group: ControlGroup | None) -> tuple[socket.socket, int]:
+    def _start(self, mounts: Mounts, template: "_Template") -> tuple[socket.socket, int]:
         """Return the socket to a new container's launcher, and the descriptor of the launcher's process."""
         user = 0 if self._user_namespace else _USERS.start + secrets.randbelow(len(_USERS))
         folders = ((mounts.folder, PROGRAM_FOLDER), *mounts.mounted)
-        words = [str(user), str(mounts.scratch), group.argument if group else "-", str(len(folders))]
+        words = [str(user), str(mounts.scratch), str(len(folders))]
         for source, target in folders:
             words += (os.path.realpath(source), target)
         words += (f"{name}={value}" for name, value in mounts.environment.items())
-        template = self._template(mounts)
         ours, launchers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.settimeout(_ANSWER_TIME)
         try:
             with launchers:
-                descriptors = [launchers.fileno(), *(group.descriptors if group else ())]
-                template.send(words, descriptors)
+                template.send(words, launchers)
             answer, received, _, _ = socket.recv_fds(ours, _PACKET, 1)
             if answer != b"started":
                 raise OSError(answer.decode("utf-8", "replace").removeprefix("fault "))
         except OSError as error:
             ours.close()
-            self._discard(template)
+            template.close()
             message = template.messages() or str(error) or "the sandbox ended without a message"
             raise SandboxFaultError(message) from error
         ours.settimeout(None)
         return ours, received[0]
 
-    def _template(self, mounts: Mounts) -> "_Template":
-        """Return the template for these mounts; start it if there is none.
+    def _take_template(self, mounts: Mounts) -> tuple[tuple[object, ...], "_Template"]:
+        """Return a template for these mounts that has no container, and its key; start one if there is none.
 
-        Its processes inherit the niceness of the calling thread.
+        Its processes inherit the niceness of the calling thread. Raises SandboxFaultError.
         """
         targets = tuple(target for _, target in mounts.mounted)
         niceness = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
         files = (*mounts.readable, *_SYSTEM_FILES)
         key = (mounts.readable, _inodes(files), targets, mounts.random_devices, niceness)
         with self._changing_templates:
-            if key not in self._templates:
-                command = [*self._beginning, *_system_mounts(files)]
-                for device in _RANDOM_DEVICES if mounts.random_devices else ():
-                    command += ["--dev-bind", device, device]
-                for folder in (PROGRAM_FOLDER, *targets):
-                    command += ["--dir", folder]
-                command += ["--ro-bind", "/", _HOST_FOLDER]
-                command += ["--remount-ro", "/", "--chdir", "/", "--setenv", "PWD", SCRATCH_FOLDER]
-                self._templates[key] = _Template(command, self._filter)
-            return self._templates[key]
-
-    def _discard(self, template: "_Template") -> None:
-        """End a template that could not start a container. The next container gets a new one."""
-        with self._changing_templates:
-            for key, one in list(self._templates.items()):
-                if one is template:
-                    del self._templates[key]
-        template.close()
+            while free := self._free.get(key):
+                if (template := free.pop()).is_alive():
+                    return key, template
+                template.close()
+        command = [*self._beginning, *_system_mounts(files)]
+        for device in _RANDOM_DEVICES if mounts.random_devices else ():
+            command += ["--dev-bind", device, device]
+        for folder in (PROGRAM_FOLDER, *targets):
+            command += ["--dir", folder]
+        command += ["--ro-bind", "/", _HOST_FOLDER]
+        command += ["--remount-ro", "/", "--chdir", "/", "--setenv", "PWD", SCRATCH_FOLDER]
+        try:
+            return key, _Template(command, self._filter, self._groups)
+        except OSError as error:
+            raise SandboxFaultError(f"the sandbox could not start: {error}") from error
 
 
 class _Template:
-    """A process of the launcher in a file system without a program, which starts containers."""
+    """A process of the launcher in a file system without a program, which starts containers in its control group.
 
-    def __init__(self, command: list[str], system_call_filter: bytes | None) -> None:
+    `group` is None without control groups. Raises OSError where it cannot be started.
+    """
+
+    def __init__(
+        self, command: list[str], system_call_filter: bytes | None, groups: ControlGroups | None
+    ) -> None:
         self._socket, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with its, contextlib.ExitStack() as stack:
-            inherited = [its.fileno()]
-            if system_call_filter:
-                inherited.append(stack.enter_context(sealed_file(system_call_filter)))
-            words = [str(its.fileno()), str(inherited[1]) if system_call_filter else "-1"]
-            self._process = subprocess.Popen(
-                [*command, "--", LAUNCHER, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env=_ENVIRONMENT,
-                pass_fds=inherited,
-                cwd="/",
+        with contextlib.ExitStack() as stack:
+            self.group = (
+                stack.enter_context(control_group(groups, PROCESSES + _OWN_PROCESSES)) if groups else None
             )
+            with its, contextlib.ExitStack() as started:
+                inherited = [its.fileno(), *(self.group.descriptors if self.group else ())]
+                words = [str(its.fileno()), "-1", self.group.argument if self.group else "-"]
+                if system_call_filter:
+                    inherited.append(started.enter_context(sealed_file(system_call_filter)))
+                    words[1] = str(inherited[-1])
+                self._process = subprocess.Popen(
+                    [*command, "--", LAUNCHER, *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    env=_ENVIRONMENT,
+                    pass_fds=inherited,
+                    cwd="/",
+                )
+            stack.callback(self._end)
+            self._stack = stack.pop_all()
 
-    def send(self, words: list[str], descriptors: list[int]) -> None:
-        """Send a request. Raises OSError for a template that has ended."""
-        socket.send_fds(self._socket, [b"".join(word.encode() + b"\0" for word in words)], descriptors)
+    def send(self, words: list[str], launchers: socket.socket) -> None:
+        """Request a container with the launcher's end of its socket. Raises OSError for a template that has ended."""
+        packet = b"".join(word.encode() + b"\0" for word in words)
+        socket.send_fds(self._socket, [packet], [launchers.fileno()])
+
+    def is_alive(self) -> bool:
+        """Return whether the process runs."""
+        return self._process.poll() is None
 
     def close(self) -> None:
-        """End the process and its containers."""
+        """End the process and its container, and remove its control group."""
+        self._stack.close()
+
+    def _end(self) -> None:
         self._socket.close()
         self._process.kill()
         self._process.wait()
@@ -284,10 +301,11 @@ def _inodes(paths: tuple[Path, ...]) -> tuple[int, ...]:
     return tuple(inodes)
 
 
-def _wait_for_end(process: int) -> None:
-    """Wait until a container has ended with all its processes; kill it if that takes too long."""
+def _has_ended(process: int) -> bool:
+    """Return whether a container has ended with all its processes; kill it if that takes too long."""
     ended = select.poll()
     ended.register(process, select.POLLIN)
-    if not ended.poll(_ANSWER_TIME * 1000):
-        signal.pidfd_send_signal(process, signal.SIGKILL)
-        ended.poll(_ANSWER_TIME * 1000)
+    if ended.poll(_ANSWER_TIME * 1000):
+        return True
+    signal.pidfd_send_signal(process, signal.SIGKILL)
+    return bool(ended.poll(_ANSWER_TIME * 1000))

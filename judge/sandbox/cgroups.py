@@ -1,6 +1,7 @@
-"""Control groups of the kernel, version 1 and 2: one for each container, where this process may create them.
+"""Control groups of the kernel, version 1 and 2: one for each template, where this process may create them.
 
-They measure all processes of a container together and kill a program at the moment it exceeds its memory limit.
+A template has one container at a time. The group measures all processes of the container together and kills a program
+at the moment it exceeds its memory limit.
 Without them the launcher measures by itself.
 """
 
@@ -24,7 +25,7 @@ _serial = itertools.count()
 
 @dataclass(frozen=True)
 class GroupFiles:
-    """The files of one container's group that the launcher uses; None for a file that the kernel does not have.
+    """The files of a group that the launcher uses; None for a file that the kernel does not have.
 
     `time_unit` is the number of units of `time` in a microsecond.
     """
@@ -128,19 +129,16 @@ def find_control_groups() -> ControlGroups | None:
 
 @dataclass(frozen=True)
 class ControlGroup:
-    """A container's group: the files that the launcher uses, as it takes them, and their descriptors.
-
-    `argument` holds indices into `descriptors` (launcher.c).
-    """
+    """A template's group: the files that the launcher uses, as it takes them (launcher.c), and their descriptors."""
 
     argument: str
     descriptors: list[int]
     _events: int
 
-    def ran_out_of_memory(self) -> bool:
-        """Return whether the kernel killed a process of the group for lack of memory."""
+    def killed_processes(self) -> int:
+        """Return how many processes of the group the kernel has killed for lack of memory."""
         lines = os.pread(self._events, 4096, 0).decode().splitlines()
-        return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in lines)
+        return sum(int(line.removeprefix("oom_kill ")) for line in lines if line.startswith("oom_kill "))
 
 
 @contextlib.contextmanager
@@ -159,7 +157,7 @@ def control_group(groups: ControlGroups, processes: int) -> Iterator[ControlGrou
             descriptor = os.open(path, flags | os.O_CLOEXEC)
             stack.callback(os.close, descriptor)
             descriptors.append(descriptor)
-            return len(descriptors) - 1
+            return descriptor
 
         join = [opened(path, os.O_WRONLY) for path in files.join]
         numbers = [
@@ -172,7 +170,7 @@ def control_group(groups: ControlGroups, processes: int) -> Iterator[ControlGrou
             (events := opened(files.events, os.O_RDONLY)),
             files.time_unit,
         ]
-        yield ControlGroup(",".join(map(str, numbers)), descriptors, descriptors[events])
+        yield ControlGroup(",".join(map(str, numbers)), descriptors, events)
 
 
 def _opened_peak(path: Path | None, opened: "_Open") -> int:

@@ -50,11 +50,11 @@ class ContainerProcess:
 
         Raises SandboxFaultError.
         """
-        start = time.monotonic()
+        start, killed = time.monotonic(), self.group.killed_processes() if self.group else 0
         try:
             return self._run_or_fork(run)
         except SandboxFaultError:
-            if self.group and self.group.ran_out_of_memory():  # the kernel killed the launcher
+            if self.group and self.group.killed_processes() > killed:  # the launcher among them
                 return _out_of_memory(run, time.monotonic() - start), False
             raise
 

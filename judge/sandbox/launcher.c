@@ -1,22 +1,23 @@
 /* Two kinds of processes: a template, which bubblewrap starts and which starts containers, and process 1 of a container,
  * which runs programs one after another, enforces their limits, measures and reports each run, and removes its traces.
  *
- * usage: launcher SOCKET FILTER
+ * usage: launcher SOCKET FILTER GROUP
  *
  * SOCKET is the descriptor of a sequenced-packet socket to the judge; the template and its containers end when the judge
- * closes it or dies. FILTER is the descriptor of a file with a system call filter for containers, or -1.
+ * closes it or dies. FILTER is the descriptor of a file with a system call filter for containers, or -1. GROUP is "-", or
+ * nine numbers joined by commas: the descriptors of eight files of a control group (judge/sandbox/cgroups.py), -1 for a
+ * missing file: three to join the group, CPU time, memory in use, peak memory, memory limit and events; then the number of
+ * units of CPU time in a microsecond. The template joins the group, and its containers start in it: a process that changes
+ * its group waits for all processors.
  *
  * A request is one packet of words, each ended by a zero byte, with its descriptors. The request to the template:
- *   USER SCRATCH GROUP MOUNTS source target… variable…
+ *   USER SCRATCH MOUNTS source target… variable…
  *     starts a container. USER is the user to switch to before a program starts, or 0 for no switch. SCRATCH is the
  *     size of the scratch folder in bytes. The MOUNTS sources, paths of folders of the host, are mounted on the targets.
- *     The variables (NAME=VALUE) are added to the environment. GROUP is "-", or eight files of a control group, joined
- *     by commas (judge/sandbox/cgroups.py): three to join the group, CPU time, memory in use, peak memory, memory limit
- *     and events; each is the index of its descriptor, or -1 if it is missing; then the number of units of CPU time in a
- *     microsecond.
- *     descriptors: the socket between the judge and process 1, then the files of the group.
+ *     The variables (NAME=VALUE) are added to the environment.
+ *     descriptor: the socket between the judge and process 1.
  *     answer on this socket: started, with a process descriptor of process 1. The container ends when the judge closes
- *     the socket.
+ *     the socket. The judge requests a container only after the end of the last one.
  * Requests to process 1 of a container:
  *   run FORK CPU IDLE WALL MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES SIDE FILES COLLECTED name… name… COMMAND [ARGUMENT]…
  *     descriptors: standard input, output, error, then the content of each of the FILES files to write into the
@@ -672,18 +673,19 @@ static void run(void) {
 
 static void wake(int signal) { (void)signal; } /* exists so that SIGCHLD interrupts ppoll */
 
-static void join_group(const char *files) {
+static int join_group(const char *files) {
     int *places[] = {&control.join[0], &control.join[1], &control.join[2], &control.cpu, &control.usage, &control.peak,
                      &control.limit, &control.events};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char *end;
-        long index = strtol(files, &end, 10);
-        *places[i] = index < 0 ? -1 : descriptors[1 + index];
+        *places[i] = strtol(files, &end, 10);
+        if (*places[i] >= 0) fcntl(*places[i], F_SETFD, FD_CLOEXEC);
         files = end + 1;
     }
     control.unit = atoll(files);
     for (int i = 0; i < 3; i++)
-        if (control.join[i] >= 0 && write(control.join[i], "0", 1) != 1) fault("joining the control group");
+        if (control.join[i] >= 0 && write(control.join[i], "0", 1) != 1) return 0;
+    return 1;
 }
 
 /* Serve the judge's requests as process 1 of a container. */
@@ -753,23 +755,24 @@ static void install_filter(int file) {
 
 /* In the new process: become process 1 of the requested container. */
 static void become_container(int filter) {
-    int mounts = atoi(words[3]);
-    if (4 + 2 * mounts > word_count) errno = EINVAL, fault("request");
+    int mounts = atoi(words[2]);
+    if (3 + 2 * mounts > word_count) errno = EINVAL, fault("request");
     user = atoi(words[0]);
     setsid();
-    mount_container(words + 4, mounts, atoll(words[1]));
-    for (int i = 4 + 2 * mounts; i < word_count; i++) putenv(strdup(words[i]));
-    if (*words[2] != '-') join_group(words[2]);
+    mount_container(words + 3, mounts, atoll(words[1]));
+    for (int i = 3 + 2 * mounts; i < word_count; i++) putenv(strdup(words[i]));
     drop_capabilities();
     if (filter >= 0) install_filter(filter);
     serve_runs();
     _exit(0);
 }
 
-/* Start a container in namespaces of its own. */
+/* Start a container in namespaces of its own. The filter denies what would use the namespaces of the network, of IPC and
+ * of host names, so the template's, which has no other container now, do as well as new ones. */
 static void start_container(int template, int filter) {
     int process_descriptor = -1, socket = descriptors[0];
-    unsigned long own = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+    unsigned long own = CLONE_NEWNS | CLONE_NEWPID;
+    if (filter < 0) own |= CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
     pid_t process = syscall(SYS_clone, own | CLONE_PIDFD | SIGCHLD, 0, &process_descriptor, 0, 0);
     if (process == 0) {
         close(template);
@@ -781,17 +784,23 @@ static void start_container(int template, int filter) {
         dprintf(socket, "fault new namespaces: %s", process < 0 ? strerror(errno) : "Linux 5.2 or newer is needed");
     else transmit(socket, "started", 7, &process_descriptor, 1);
     close(process_descriptor);
-    for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
+    close(socket);
 }
 
 int main(int count, char **arguments) {
-    if (count != 3) return USAGE;
+    if (count != 4) return USAGE;
     int template = atoi(arguments[1]), filter = atoi(arguments[2]);
     /* A program must not reach a socket through process 1's memory or /proc/1/fd. */
     if (prctl(PR_SET_DUMPABLE, 0) || fcntl(template, F_SETFD, FD_CLOEXEC)) return 1;
     if (filter >= 0) fcntl(filter, F_SETFD, FD_CLOEXEC);
     signal(SIGCHLD, SIG_IGN); /* the kernel removes containers that have ended */
+    if (*arguments[3] != '-' && !join_group(arguments[3])) {
+        perror("joining the control group");
+        return 1;
+    }
+    static const char *const unused[] = {"/box/proc", "/box/sys"}; /* each container copies and removes every mount */
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) (void)umount2(unused[i], MNT_DETACH);
     while (receive(template, 0))
-        if (word_count >= 4 && descriptor_count >= 1) start_container(template, filter);
+        if (word_count >= 3 && descriptor_count == 1) start_container(template, filter);
     return 0;
 }

@@ -1,5 +1,7 @@
-/* Copy buttons for programs and samples (figures of the classes "code" and "sample-text"). Figures that scroll can
-   receive the focus. */
+/* Copy buttons for programs and samples (figures of the classes "code" and "sample-text"), and line numbers of programs.
+   Figures that scroll can receive the focus. */
+
+import { addLineNumbers } from "./line_numbers.js";
 
 const FEEDBACK_DURATION = 1600; // milliseconds the button shows the result
 
@@ -11,8 +13,9 @@ const overflowObserver = new ResizeObserver((entries) => {
   }
 });
 
-/** Add a copy button to each figure below `root` that has none. */
+/** Add a copy button to each figure below `root` that has none, and line numbers to programs. */
 export function addCopyButtons(root) {
+  addLineNumbers(root);
   for (const figure of root.querySelectorAll("figure.code, figure.sample-text")) {
     if (figure.querySelector("button.copy") || !figure.querySelector("pre")) continue;
     let caption = figure.querySelector("figcaption");

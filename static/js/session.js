@@ -1,10 +1,14 @@
 /* The live session page: shows the events of the server and sends commands. */
 
+import { showElapsed, showLocalTimes } from "./clock.js";
 import { addCopyButtons } from "./copy.js";
 import { autoscroll } from "./session/autoscroll.js";
 import { send } from "./session/commands.js";
+import "./session/comparison.js";
 import { connect } from "./session/connection.js";
+import { addDivider } from "./session/divider.js";
 import { keepDraft } from "./session/draft.js";
+import { bindPaneSwitch } from "./session/panes.js";
 import { bindShortcuts } from "./session/shortcuts.js";
 import { lockWriting } from "./session/tab_lock.js";
 
@@ -15,12 +19,17 @@ const active = byId("active-reply");
 const stream = byId("stream");
 const message = byId("message");
 const stopForm = byId("stop-form");
+const showPane = bindPaneSwitch(page, byId("pane-switch"));
 const scroller = autoscroll(byId("conversation"), byId("jump"));
 
 /* ---- Messages of the server ---- */
 
 let lastSeq = Number(page.dataset.lastSeq);
 let isWriter = true; // false while another tab writes
+
+addDivider(page, byId("problem"));
+showLocalTimes(page);
+showElapsed(byId("elapsed"), () => page.dataset.state === "closed");
 
 const sendToSocket = connect(`/ws/sessions/${page.dataset.session}/`, {
   open() {
@@ -111,6 +120,7 @@ function insert(item, seq) {
   const next = [...events.children].find((other) => Number(other.dataset.seq) > seq);
   events.insertBefore(item, next ?? null);
   addCopyButtons(item);
+  showLocalTimes(item);
 }
 
 function clearActive() {
@@ -193,6 +203,7 @@ async function sendCommand(form, fields) {
 
 bindShortcuts(page, {
   message,
+  showPane,
   scrollToEnd: scroller.scrollToEnd,
   send(mode) {
     const button = byId(mode === "code" ? "ask-for-code" : "send");
@@ -211,6 +222,12 @@ lockWriting(page.dataset.session, byId("take-over"), () => {
   byId("read-only").hidden = false;
   showControls();
 });
+
+// On a screen that is too low for both, the composer comes first and the header scrolls away.
+if (matchMedia("(width < 60rem) and (height < 30rem)").matches) {
+  history.scrollRestoration = "manual";
+  addEventListener("load", () => byId("open-controls").scrollIntoView({ block: "end", behavior: "instant" }));
+}
 
 /** Show a sentence in the notice with this id, or hide the notice if the sentence is empty. */
 function showNotice(id, sentence) {

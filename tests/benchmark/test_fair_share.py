@@ -106,8 +106,8 @@ def test_the_sweep_enqueues_waiting_judgements_only_if_the_share_is_free(queues:
     assert [pk for _, pk, _ in queues.jobs[judging.EXECUTIONS]] == [first.pk, second.pk]
 
 
-def test_workers_serve_executions_before_runs_and_runs_before_measurements():
-    assert QUEUES == (judging.EXECUTIONS, "default", judging.SCORES)
+def test_workers_serve_executions_before_runs_before_measurements_before_rejudgings():
+    assert QUEUES == (judging.EXECUTIONS, "default", judging.SCORES, "rejudging")
 
 
 class _Server:

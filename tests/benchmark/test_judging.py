@@ -19,6 +19,7 @@ from benchmark.models import (
     WorkItem,
     blobs,
 )
+from benchmark.oracles.candidates import candidates_of_run
 from tests.problems import store_doubling
 
 RIGHT = "print(2 * int(input()))"
@@ -216,6 +217,49 @@ def test_a_stored_verdict_under_another_factor_is_not_copied(monkeypatch: pytest
     TimeFactor.objects.all().delete()
     slow_machine(monkeypatch, 2.0)
     assert not judging.copy_stored_verdict(judging.request_judgement(done.submission))
+
+
+def test_a_stopped_compilation_is_not_copied():
+    done = performed(request())
+    result = {**(done.result or {}), "verdict": "CE", "compiler_output": "main.cpp: error"}
+    stored = Judgement.objects.filter(pk=done.pk)
+    stored.update(verdict="CE", result=result)
+    assert judging.copy_stored_verdict(judging.request_judgement(done.submission))
+    Judgement.objects.exclude(pk=done.pk).delete()
+    stored.update(
+        result=result | {"compiler_output": f"{judge.COMPILER_STOPPED}it used more than 10 s of CPU."}
+    )
+    assert not judging.copy_stored_verdict(judging.request_judgement(done.submission)), (
+        "the limit may be higher now"
+    )
+
+
+def test_official_verdicts_of_candidates_are_those_under_the_factor_of_their_run(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    slow_machine(monkeypatch, 1.0)
+    problem = performed(request()).submission.problem
+    run = Run.objects.create(
+        dataset=problem.dataset, method="zero-shot", model_spec="", manifest={},
+        parameters={"language": "python", "policy": "fair"},
+    )  # fmt: skip
+    item = WorkItem.objects.create(run=run, problem=problem, chain=0)
+    code = Judgement.objects.order_by("pk")[0].submission.source
+    Generation.objects.create(
+        work_item=item, step=0, purpose="solve", messages=[], parameters={}, latency=0.0, code=code
+    )
+
+    def accepted(*, judge_missing: bool = False) -> bool | None:
+        [candidate] = candidates_of_run(run, judge_missing=judge_missing)
+        return candidate.accepted
+
+    assert accepted(), "the factor of the run is unknown"
+    TimeFactor.objects.create(
+        scope=judging.scope_of_run(run), host=judge.host_name(), factor=2.44140625, measured=2.4
+    )
+    assert accepted() is None
+    assert accepted(judge_missing=True)
+    assert Judgement.objects.first().time_factor == 2.44140625  # type: ignore[union-attr]
 
 
 def test_judgements_from_before_the_factor_stay_valid():

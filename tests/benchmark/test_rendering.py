@@ -438,3 +438,15 @@ def test_a_program_with_very_many_blank_lines_is_no_work() -> None:
     started = time.process_time()
     assert "print" in render_usaco(text)
     assert time.process_time() - started < 20
+
+
+def test_footnotes_link_to_their_notes_and_back_with_ids_of_their_text():
+    text = "A[^n] and again[^n], 2^[i], [^missing]\n\n[^n]: The *note*."
+    rendered = render_markdown(text)
+    [note] = re.findall(r'<li id="(t[0-9a-f]{8}-fn1)">', rendered)
+    assert rendered.count(f'href="#{note}"') == 2
+    first = note.replace("fn1", "fnref1")
+    assert rendered.count(f'id="{first}"') == rendered.count(f'href="#{first}"') == 1
+    assert "The <em>note</em>." in rendered
+    assert "2^[i], [^missing]" in rendered, "only references with a note are footnotes"
+    assert note not in render_markdown(f"{text} "), "two texts on one page have different ids"

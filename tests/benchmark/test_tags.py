@@ -22,7 +22,7 @@ from benchmark.text.tags import distinct_tags, readable_tags, tag_key
 from tests.benchmark.reports.conftest import make_run  # noqa: F401
 from tests.benchmark.similarity.tagged import TAGGED
 from tests.benchmark.similarity.test_pages import add_run
-from tutoring.checks.contexts import _problem_context
+from tutoring.checks.contexts import problem_context
 
 WORDS = st.lists(st.text("abcdefgéäß0123456789+*>", min_size=1), min_size=1, max_size=4)
 
@@ -119,7 +119,7 @@ def test_failures_by_label_count_all_spellings_together_and_a_tutor_sees_names_i
     assert by_label["0/1knapsack"] == 3
     problem = Problem.objects.all()[0]
     problem.tags = ["binary_search"]
-    assert _problem_context(problem, "nothing").tags == ("binary search",)
+    assert problem_context(problem, "nothing").tags == ("binary search",)
 
 
 @pytest.mark.django_db

@@ -32,8 +32,11 @@ def test_draft_is_underlined_explained_and_selectable_by_keyboard(open_page: Ope
     selected = message(page).evaluate("field => field.value.slice(field.selectionStart, field.selectionEnd)")
     assert selected == "times out"
     message(page).fill("It is wrong.")
-    expect(page.locator("#draft-check")).to_be_hidden()
+    expect(page.get_by_role("status").filter(has_text="No rule violation found.")).to_be_visible()
+    expect(page.locator("#draft-check")).to_contain_text("no finding does not mean that a message is allowed")
     assert underlined(page) == []
+    message(page).fill("")
+    expect(page.locator("#draft-check")).to_be_hidden()
 
 
 def test_message_is_sent_at_once_whether_or_not_the_check_answers(open_page: OpenPage):

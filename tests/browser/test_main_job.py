@@ -33,7 +33,7 @@ def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_
     tutor.goto("/")
     tutor.get_by_role("radio", name=re.compile("^Gold")).check()
     expect(tutor.get_by_role("status").filter(has_text=re.compile("^[1-7] of 8 problems"))).to_be_visible()
-    tutor.get_by_role("radio", name="All").check()
+    tutor.get_by_role("group", name="Tier").get_by_label("All").check()
     expect(tutor.get_by_role("status").filter(has_text=re.compile("^8 problems"))).to_be_visible()
     tutor.get_by_role("searchbox").fill("choir")
     expect(tutor.get_by_role("status").filter(has_text="1 of 8 problems")).to_be_visible()
@@ -42,7 +42,7 @@ def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_
         "request", lambda request: searches.append(request.url) if request.resource_type == "xhr" else None
     )
     tutor.get_by_role("searchbox").blur()
-    tutor.get_by_role("link", name="The Choir Photograph").click()
+    tutor.get_by_role("link", name="The Choir Photograph", exact=True).click()
     expect(tutor.get_by_role("heading", level=1)).to_have_text("The Choir Photograph")
     assert searches == [], "leaving the field must not replace the links during a click"
     tutor.get_by_role("tab", name="Solutions").click()

@@ -29,13 +29,15 @@ PAGES = {
     "candidate_rankings": RESEARCHERS,
     "models": RESEARCHERS, "model": RESEARCHERS, "model_test": RESEARCHERS,
     "add_model": ADMINS, "edit_model": ADMINS, "new_model_version": ADMINS,
-    "growth": RESEARCHERS,
+    "growth": RESEARCHERS, "slow_programs": RESEARCHERS,
     "verifier": RESEARCHERS, "chain": RESEARCHERS, "run": RESEARCHERS, "run_progress": RESEARCHERS,
     "run_refinement": RESEARCHERS, "run_items": RESEARCHERS, "run_report": RESEARCHERS,
-    "sessions": TUTORS, "session": TUTORS, "session_growth": TUTORS, "trajectory_growth": READERS,
+    "sessions": TUTORS, "export_own_sessions": TUTORS, "session": TUTORS, "program_comparison": TUTORS,
+    "session_growth": TUTORS, "trajectory_growth": READERS,
     "codebook": ANYBODY, "codebook_version": ANYBODY, "training": ANYBODY, "training_result": ANYBODY,
     "training_results": ADMINS,
     "program_scores": RESEARCHERS, "arms": RESEARCHERS,
+    "rejudgings": RESEARCHERS, "rejudging": RESEARCHERS,
     "trajectories": READERS, "export_trajectories": READERS, "trajectory": READERS, "export_trajectory": READERS,
     "trajectory_page": READERS, "reviewed_sessions": READERS, "compare_reviews": READERS,
     "review_queue": REVIEWERS, "review": REVIEWERS,
@@ -52,7 +54,7 @@ PAGES = {
 
 COMMANDS = {
     "start_session": TUTORS, "send_message": TUTORS, "ask_again": TUTORS, "stop_reply": TUTORS, "execute": TUTORS,
-    "close_session": TUTORS, "save_draft": TUTORS, "check_draft": TUTORS,
+    "close_session": TUTORS, "save_draft": TUTORS, "save_note": TUTORS, "run_samples": TUTORS, "check_draft": TUTORS,
     "finish_training": ANYBODY,
     "claim_next": REVIEWERS, "save_review_draft": REVIEWERS, "submit_review": REVIEWERS, "skip_review": REVIEWERS,
     "flag_session": REVIEWERS,
@@ -62,6 +64,7 @@ COMMANDS = {
     "stop_study": ADMINS,
     "close_study": ADMINS, "record_deviation": ADMINS,
     "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
+    "start_rejudging": ADMINS, "decide_rejudging": ADMINS,
     "add_cap": ADMINS, "edit_cap": ADMINS, "remove_cap": ADMINS,
 }  # fmt: skip
 
@@ -70,8 +73,8 @@ OPEN = {"healthz", "login", "logout", "home", "glossary", "near_misses"}
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
-    "verifier_id": 0, "submission_id": 0, "item_id": 0, "model_id": 0, "cap_id": 0, "study_id": 0, "version": 1,
-    "number": 0, "dataset": "none", "external_id": "none",
+    "verifier_id": 0, "submission_id": 0, "item_id": 0, "model_id": 0, "problem_id": 0, "cap_id": 0, "study_id": 0,
+    "rejudging_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
     "name": "none", "form": "json",
 }  # fmt: skip
 

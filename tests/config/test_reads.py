@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from accounts.roles import Role
-from benchmark.judging import store_submission
+from benchmark.judging import Place, request_rejudging, store_submission
 from benchmark.models import (
     CachedRunReport,
     Dataset,
@@ -26,6 +26,7 @@ from benchmark.models import (
     Problem,
     Question,
     QuestionSet,
+    RejudgedProgram,
     SimilarityRun,
     Suite,
     Verifier,
@@ -34,13 +35,13 @@ from benchmark.models import (
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
 from tests.config.test_permissions import ARGUMENTS, PAGES, patterns
 from tests.problems import store_doubling
-from tests.tutoring.dialogues import start
+from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tests.tutoring.review.browsing import whole
 from tests.tutoring.review.readings import claim, recorded_session
 from tests.tutoring.review.readings import review as submit_review
 from tests.tutoring.studies.designs import design_data
 from tutoring.actions import CloseSession
-from tutoring.models import Protocol, Study, TrainingResult
+from tutoring.models import Protocol, Session, Study, TrainingResult
 from tutoring.studies.actions import CloseStudy, FreezeStudy, OfferNext, StopStudy
 from tutoring.studies.design import parse_design
 
@@ -90,6 +91,9 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
     finished = {"state": "finished", "finished_at": datetime(2026, 1, 2, tzinfo=UTC)}
     run = make_run([("bronze", ["AC", "WA"]), ("gold", ["WA", "fault"])], **finished)
     refined = make_run([("bronze", ["AC"])], method="refine", parameters={"k": 2, "g": 1}, on=run, **finished)
+    item = run.items.filter(judgement__isnull=False)[0]
+    places = {item.judgement_id or 0: Place(RejudgedProgram.Role.OUTCOME, 1, work_item=item.pk)}
+    rejudged = request_rejudging(places, reason="a test changed", selection={}, by=None)
     questions = QuestionSet.objects.create(
         name="alike", dataset=problem.dataset, built=False, parameters={}, content_hash=""
     )
@@ -108,6 +112,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
     tutor = User.objects.get(username=Role.TUTOR)
     closed = start(tutor, problem, protocol, "practice:student")
     CloseSession(session_id=closed.pk, person=tutor, command=uuid4(), reason="stuck").execute()
+    compared = with_two_programs(start(tutor, problem, protocol, "openai:of-two-programs"))
     session = start(tutor, problem, protocol, "practice:student")
     recorded = recorded_session(str(uuid4()), ("Look at the sample.",))
     reviewers = [User.objects.get(username=Role.REVIEWER), User.objects.create_user("second reviewer")]
@@ -132,9 +137,11 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         "run_progress": {"run_id": run.pk},
         "run_refinement": {"run_id": refined.pk},
         "run_items": {"run_id": run.pk},
+        "rejudging": {"rejudging_id": rejudged.pk},
         "run_report": {"run_id": run.pk, "form": "json"},
         "session": {"session_id": session.pk},
         "session_growth": {"session_id": closed.pk},
+        "program_comparison": {"session_id": compared.pk},
         "model": {"model_id": session.model_id},
         "model_test": {"model_id": session.model_id},
         "edit_model": {"model_id": session.model_id},
@@ -148,6 +155,15 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         "training_result": {"result_id": result.pk},
         **dict.fromkeys(STUDY_PAGES, study),
     }
+
+
+def with_two_programs(session: Session) -> Session:
+    """Append two replies with programs; the session stays open, so that nobody reviews it."""
+    assert session.tutor is not None
+    held = SessionUnderTest(session, session.tutor)
+    held.ask_and_get(WRONG)
+    held.ask_and_get(RIGHT)
+    return held.refresh()
 
 
 STUDY_PAGES = (
@@ -171,6 +187,8 @@ def closed_study(problem: Problem) -> Study:
 
 QUERIES = {
     "run_progress": "since=0&done=0",
+    "program_comparison": "old=1&new=2",
+    "rejudgings": "dataset=practice&problem=practice/doubling",
     "study_power": "control_rate=30&effect=20&problems=10",
     "detector_messages": "detector=all+detectors&clause=F2&outcome=missed",
 }

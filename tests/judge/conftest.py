@@ -138,7 +138,7 @@ def nothing_left(
         libc.prctl(_BECOME_SUBREAPER, 1, 0, 0, 0) == 0
     )  # orphans become children of this process, which finds them
     open_sandbox().close()
-    before = _descendants()
+    before, groups = _descendants(), _control_groups()
     yield
     open_sandbox().close()
     libc.prctl(_BECOME_SUBREAPER, 0, 0, 0, 0)
@@ -147,8 +147,12 @@ def nothing_left(
         time.sleep(0.01)
     assert _descendants() - before == set()
     assert list(temporary.iterdir()) == []
-    groups = [folder for folder, *_ in os.walk("/sys/fs/cgroup") if f"/judge-{os.getpid()}-" in folder]
-    assert groups == []
+    assert _control_groups() - groups == set()
+
+
+def _control_groups() -> set[str]:
+    """Return the control groups of this process's containers."""
+    return {folder for folder, *_ in os.walk("/sys/fs/cgroup") if f"/judge-{os.getpid()}-" in folder}
 
 
 def _descendants() -> set[int]:

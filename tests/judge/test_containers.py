@@ -1,4 +1,4 @@
-"""Containers are copies of a template: one template serves many of them, and a lost one is replaced."""
+"""Containers are copies of a template, which serves one after another; a lost template is replaced."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.sandbox import Container, Mounts, SandboxRun, interpreter_files, run_with_retries
+from judge.sandbox import Container, Mounts, SandboxRun, Termination, interpreter_files, run_with_retries
 from judge.sandbox.bubblewrap import Bubblewrap
 from judge.sandbox.discovery import open_sandbox
 from tests.judge.conftest import MEBIBYTE
@@ -45,13 +45,36 @@ def printed(container: Container, source: str) -> str:
     return outcome.stdout.decode().strip()
 
 
-def templates(bubblewrap: Bubblewrap) -> list[int]:
-    return [one._process.pid for one in bubblewrap._templates.values()]
+def free_templates(bubblewrap: Bubblewrap) -> list[int]:
+    return [one._process.pid for free in bubblewrap._free.values() for one in free]
 
 
-def test_containers_of_a_language_share_a_template_and_nothing_else(
+def test_containers_in_turn_share_a_template_and_its_control_group(
     bubblewrap: Bubblewrap, tmp_path: Path
 ) -> None:
+    source = "open('note', 'x').close(); print(open('/proc/self/cgroup').read(), bytearray(10**7)[:0])"
+    first = output(bubblewrap, tmp_path, source)
+    [template] = free_templates(bubblewrap)
+    assert output(bubblewrap, tmp_path, source) == first, "the scratch folder is new, the group is not"
+    assert free_templates(bubblewrap) == [template]
+
+
+def test_a_program_out_of_memory_does_not_count_in_the_next_container(
+    bubblewrap: Bubblewrap, tmp_path: Path
+) -> None:
+    python = str(judge.get_language("python").tool())
+    limits = judge.Limits(time=10, memory=64 * MEBIBYTE)
+    found = []
+    for size in (2**28, 2**20):
+        with bubblewrap.open(mounts_of(tmp_path)) as container:
+            command = (python, "-I", "-c", f"print(len(b'x' * {size}))")
+            outcome = run_with_retries(container, SandboxRun(command, limits, wall=30))
+            found.append((outcome.termination, outcome.memory < 32 * MEBIBYTE))
+    assert found == [(Termination.MEMORY, False), (Termination.EXIT, True)]
+    assert len(free_templates(bubblewrap)) == 1
+
+
+def test_containers_at_the_same_time_share_nothing(bubblewrap: Bubblewrap, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     for folder in (first, second):
         folder.mkdir(mode=0o755)
@@ -69,17 +92,17 @@ def test_containers_of_a_language_share_a_template_and_nothing_else(
     assert one.startswith("['of-first'] ['note'] 2 ")
     assert two.startswith("['of-second'] ['note'] 2 ")
     assert not set(one.split()[3:]) & set(two.split()[3:]), "each container has namespaces of its own"
-    assert len(templates(bubblewrap)) == 1
+    assert len(free_templates(bubblewrap)) == 2
 
 
 def test_a_template_that_was_killed_is_replaced(bubblewrap: Bubblewrap, tmp_path: Path) -> None:
     assert output(bubblewrap, tmp_path, "print(1)") == "1"
-    [lost] = templates(bubblewrap)
+    [lost] = free_templates(bubblewrap)
     children = Path(f"/proc/{lost}/task/{lost}/children").read_text().split()
     for process in (lost, *map(int, children)):
         os.kill(process, signal.SIGKILL)
     assert output(bubblewrap, tmp_path, "print(2)") == "2"
-    assert lost not in templates(bubblewrap)
+    assert lost not in free_templates(bubblewrap)
 
 
 def test_a_container_has_the_niceness_of_its_thread(bubblewrap: Bubblewrap, tmp_path: Path) -> None:
@@ -108,4 +131,4 @@ def test_containers_of_many_threads_start_at_once(bubblewrap: Bubblewrap, tmp_pa
     for thread in threads:
         thread.join()
     assert found == ["3"] * 8
-    assert len(templates(bubblewrap)) == 1
+    assert 1 <= len(free_templates(bubblewrap)) <= 8

@@ -256,23 +256,35 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     assert keys == {
         "opened": set(),
         "message": {"mode", "text", "html", "debrief"},
-        "reply": {"html", "generation", "unsolicited", "hidden", "masked", "stopped", "cut", "debrief"},
+        "reply": {
+            "text",
+            "html",
+            "generation",
+            "unsolicited",
+            "hidden",
+            "masked",
+            "stopped",
+            "cut",
+            "debrief",
+        },
         "execution": {"generation"},
         "verdict": {"solved", "verdict", "meaning", "samples_only"},
         "closed": {"reason", "outcome"},
     }
-    assert {field.name for field in fields(EventView)} == {"seq", "kind", "fields"}
+    assert {field.name for field in fields(EventView)} == {"seq", "kind", "at", "minutes", "fields"}
     assert {field.name for field in fields(SessionStatus)} == {"state", "outcome", "invalidated"}
     assert {field.name for field in fields(LatestProgram)} == {
         "generation",
         "html",
         "previous",
+        "programs",
         "unchanged",
         "diff",
     }
     assert {field.name for field in fields(TutorView)} == {
         "id",
         "number",
+        "opened_at",
         "status",
         "problem",
         "rules",

@@ -19,7 +19,7 @@ from accounts.roles import Role
 from benchmark.models import Problem
 from tests.tutoring.dialogues import TALK, SessionUnderTest, start
 from tests.tutoring.test_budgets import move
-from tutoring.actions import AskAgain, CloseSession, Execute, SendMessage, StopReply
+from tutoring.actions import AskAgain, CloseSession, Execute, RunSamples, SendMessage, StopReply
 from tutoring.actions.base import SessionAction
 from tutoring.protocols import PRESETS, freeze, rules_of
 from tutoring.replies.model_answer import ModelAnswer
@@ -30,7 +30,7 @@ from tutoring.views.socket import Cursor, SessionConsumer
 
 MOVES = st.lists(
     st.sampled_from(
-        ["talk", "talk with code", "code", "stop", "fail", "execute", "fault", "close", "debrief"]
+        ["talk", "talk with code", "code", "stop", "fail", "samples", "execute", "fault", "close", "debrief"]
     ),
     max_size=8,
 )
@@ -51,6 +51,8 @@ def last_move(session: SessionUnderTest, name: str) -> None:
 def any_move(session: SessionUnderTest, name: str) -> None:
     if name == "close":
         close_session(session).execute()
+    elif name == "samples":
+        RunSamples(session_id=session.pk, person=session.tutor, command=uuid4()).execute()
     elif name == "debrief":
         session.say(mode="debrief")
         session.reply(TALK)
@@ -71,6 +73,7 @@ def actions(session: SessionUnderTest, view: TutorView, send_mode: Any) -> dict[
         "code": SendMessage(**about, mode="code", text="Go on."),
         "ask_again": AskAgain(**about),
         "stop": StopReply(**about, reply_id=reply),
+        "run_samples": RunSamples(**about),
         "execute": Execute(**about),
         "close": close_session(session),
     }
@@ -108,6 +111,7 @@ def status_from_socket(session: SessionUnderTest) -> dict[str, Any]:
 @given(moves=MOVES, last=LAST, debrief=st.booleans())
 @example(moves=["code"] * 5, last="nothing", debrief=True)
 @example(moves=["code"], last="execution", debrief=True)
+@example(moves=["code", "samples"], last="execution", debrief=True)
 @example(moves=["stop"] * 3, last="message", debrief=True)
 @example(moves=["code", "execute"], last="debrief", debrief=True)
 @example(moves=["code", "execute"], last="failed debrief", debrief=True)
@@ -123,7 +127,7 @@ def test_page_socket_and_actions_agree(
 ):
     with transaction.atomic():
         tutor = person(f"t-{uuid4().hex[:8]}", Role.TUTOR)
-        held_under = freeze("other", PRESETS["usaco-2024"].with_settings(debrief=debrief))
+        held_under = freeze("other", PRESETS["usaco-2024"].with_settings(debrief=debrief, sample_runs=1))
         session = SessionUnderTest(start(tutor, doubling, held_under), tutor)
         for name in moves:
             with contextlib.suppress(RefusedError):

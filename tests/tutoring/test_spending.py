@@ -99,6 +99,17 @@ def test_a_message_under_a_cap_is_refused_on_the_page_and_the_draft_is_kept(
     assert Draft.objects.get().text == ""
 
 
+def test_a_reply_costs_what_the_price_was_at_the_start_of_its_call(priced: SessionUnderTest) -> None:
+    priced.say()
+    claimed = priced.claim()
+    LanguageModel.objects.update(price={"input": 1.0, "output": 1.0})
+    priced.finish(claimed, TALK)
+    assert spent() == (1, COST, 0)
+    priced.say()
+    priced.reply(TALK)
+    assert spent()[1] == COST + 10 + 5, "the next call has the new price"
+
+
 def test_another_reply_is_refused_under_a_cap_and_the_next_day_it_is_free(
     priced: SessionUnderTest, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ Views, the streamer, workers and management commands call them. Replies are writ
 """
 
 from tutoring.actions.closing import CloseSession, Invalidate, close_expired
-from tutoring.actions.execution import Execute, record_verdict, verdict_of
+from tutoring.actions.execution import Execute, RunSamples, record_verdict, verdict_of
 from tutoring.actions.messages import (
     AcceptConsent,
     AskAgain,
@@ -26,6 +26,7 @@ __all__ = [
     "DraftChangedError",
     "Execute",
     "Invalidate",
+    "RunSamples",
     "SaveDraft",
     "SendMessage",
     "StartSession",

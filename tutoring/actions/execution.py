@@ -1,4 +1,4 @@
-"""The one execution of a session on the hidden tests, and its verdict."""
+"""The one execution of a session on the hidden tests with its verdict, and runs on the samples, which spend none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from benchmark.models import Judgement, Problem
 from tutoring.actions.base import SessionAction
 from tutoring.checks.checking import check_once_closed
 from tutoring.models import Session
-from tutoring.models.payloads import ExecutionFailed, ExecutionRequested, SessionClosed, VerdictRecorded
+from tutoring.models.payloads import (
+    ExecutionFailed,
+    ExecutionRequested,
+    SampleRunFinished,
+    SampleRunRequested,
+    SessionClosed,
+    VerdictRecorded,
+)
 from tutoring.scores.growth import request_growth
 from tutoring.scores.program_scores import request_scores
 from tutoring.sessions.assignments import end_assignment, speed_scope
@@ -42,11 +49,67 @@ class Execute(SessionAction):
         enqueue(judgement, EXECUTIONS)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunSamples(SessionAction):
+    """Run the latest program on the samples, if the protocol allows it. The session continues meanwhile."""
+
+    def perform(self, session: Session) -> None:
+        context = SessionContext.of(session)
+        context.refuse_unless_allowed("run_samples")
+        program, reply = context.programs[-1]
+        assert session.problem is not None
+        assert reply.code is not None
+        judgement = request_judgement(
+            store_submission(session.problem, reply.code, session.language),
+            suite=Judgement.TestScope.SAMPLES,
+            stop_at_first_failure=False,
+            requested_by=self.person,
+            speed_scope=speed_scope(session),
+        )
+        session.sample_judgement = judgement
+        session.save(update_fields=["sample_judgement"])
+        payload = SampleRunRequested(generation=reply.generation, program=program.seq, judgement=judgement.pk)
+        append_event(session, payload, actor=self.person, command=self.command)
+        enqueue(judgement, EXECUTIONS)
+
+
+def record_sample_result(judgement: Judgement) -> None:
+    """Record a finished run on the samples in the session that waits for it. A closed session records nothing more."""
+    waiting = Session.objects.filter(sample_judgement=judgement).values_list("pk", flat=True)
+    for session_id in waiting:
+        with transaction.atomic():
+            session = lock_session(session_id)
+            if session.sample_judgement_id != judgement.pk:
+                continue
+            session.sample_judgement = None
+            session.save(update_fields=["sample_judgement"])
+            if session.state != Session.State.CLOSED:
+                append_event(session, _sample_result(judgement))
+
+
+def _sample_result(judgement: Judgement) -> SampleRunFinished:
+    failed = judgement.state == Judgement.State.FAILED
+    tests = (judgement.result or {}).get("tests", [])
+    return SampleRunFinished(
+        judgement=judgement.pk,
+        verdict=None if failed else judge.Verdict(judgement.verdict),
+        passed=None if failed else judgement.passed,
+        total=None if failed else judgement.total,
+        failed=[]
+        if failed
+        else [number for number, test in enumerate(tests, start=1) if test["verdict"] != judge.Verdict.AC],
+        fault=judgement.fault if failed else "",
+    )
+
+
 def record_verdict(judgement: Judgement, **_: Any) -> None:
     """Record a finished judgement in the session that waits for it, if there is one.
 
     A verdict closes the session. After a judge fault the execution does not count and the session is open again.
     """
+    if judgement.suite == Judgement.TestScope.SAMPLES:
+        record_sample_result(judgement)
+        return
     waiting = Session.objects.filter(judgement=judgement, state=Session.State.JUDGING).values_list(
         "pk", flat=True
     )

@@ -28,6 +28,22 @@ def human_sessions(text: str) -> SessionQuerySet:
     return matching_sessions(text).filter(invalidated=False).exclude(pk__in=uncounted_by(text))
 
 
+def yokable_sessions(text: str) -> SessionQuerySet:
+    """Return the sessions that fit the text and may begin yoked chains. Raises SettingsError.
+
+    They are those of `human_sessions`, and sessions of a running study that the text names: the record of a chain shows
+    no more of them than their own records do.
+    """
+    found = matching_sessions(text).filter(invalidated=False)
+    return found if _names(text, "study") else found.exclude(pk__in=uncounted_by(text))
+
+
+def named_studies(text: str) -> set[str]:
+    """Return the studies that the text selects, as NAME or NAME@VERSION."""
+    parts = (condition.partition("=") for condition in _conditions(text))
+    return {value.strip() for name, _, value in parts if name.strip() == "study"}
+
+
 def uncounted_by(text: str) -> QuerySet[Assignment, Any]:
     """Return the ids of sessions of running studies, and of rehearsals unless the text names a study."""
     return locked_sessions() if _names(text, "study") else locked_sessions() | rehearsed_sessions()

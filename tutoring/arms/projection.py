@@ -37,6 +37,7 @@ from tutoring.models.payloads import (
     SessionClosed,
     SessionOpened,
     VerdictRecorded,
+    VerdictReplaced,
 )
 from tutoring.sessions.programs import distance, program_tokens
 from tutoring.sessions.projections import count_payload
@@ -111,7 +112,7 @@ class _StoredChain:
 
     async def run_hidden(self, answer: Generation) -> HiddenRun:
         assert answer.hidden_judgement is not None
-        return HiddenRun.of(answer.hidden_judgement)
+        return HiddenRun.of(answer.hidden_judgement.first_verdict)
 
     async def count_hidden(self, answer: Generation) -> HiddenCount:
         raise NotImplementedError(f"No policy sees the number of tests that {answer} passes.")
@@ -162,6 +163,11 @@ class _Projection:
         closed = timed[-1][1]
         assert isinstance(closed, SessionClosed)
         executed = transcript.programs[-1][1] if isinstance(transcript.end, Execute) else None
+        outcome, former_outcome = closed.outcome, ""
+        if replaced := _replaced(executed):
+            timed.append(replaced)
+            if replaced[1].outcome != outcome:
+                outcome, former_outcome = replaced[1].outcome, outcome
         session = Session(
             pk=uuid.uuid5(self._run.pk, f"{item.problem.external_id} {item.chain}"),
             origin=Session.Origin.AUTOMATIC,
@@ -174,9 +180,10 @@ class _Projection:
             work_item=item,
             source={"run": str(self._run.pk), "item": item.pk},
             opened_at=timed[0][0],
-            closed_at=timed[-1][0],
+            closed_at=next(at for at, payload in timed if payload is closed),
             state=Session.State.CLOSED,
-            outcome=closed.outcome,
+            outcome=outcome,
+            former_outcome=former_outcome,
             judgement_id=executed.hidden_judgement_id if executed else None,
             program_outcomes="".join(_program_outcome(program) for _, program in transcript.programs),
         )
@@ -217,7 +224,7 @@ def _timed(problem: Problem, run: Run, transcript: Transcript) -> list[tuple[dat
         )
         return [*timed, (at, reason)]
     number, program = transcript.programs[-1]
-    judgement = program.hidden_judgement
+    judgement = program.hidden_judgement and program.hidden_judgement.first_verdict
     timed.append(
         (
             at,
@@ -234,6 +241,29 @@ def _timed(problem: Problem, run: Run, transcript: Transcript) -> list[tuple[dat
     at = max(at, judgement.finished_at or timezone.now())
     verdict = verdict_of(judgement, problem)
     return [*timed, (at, verdict), (at, SessionClosed(reason="executed", outcome=_outcome(verdict)))]
+
+
+def _replaced(executed: Generation | None) -> tuple[datetime, VerdictReplaced] | None:
+    """Return the event of a verdict that a rejudging replaced on the site of an imported run, with its time."""
+    judgement = executed.hidden_judgement if executed else None
+    if judgement is None or judgement.replaces_id is None:
+        return None
+    verdict = verdict_of(judgement, None)
+    payload = VerdictReplaced(
+        rejudging=None,
+        reason="judged again where the run was executed",
+        problem_hash=judgement.problem_hash,
+        judgement=judgement.pk,
+        former=Verdict(judgement.first_verdict.verdict),
+        verdict=verdict.verdict,
+        passed=verdict.passed,
+        total=verdict.total,
+        judge_version=verdict.judge_version,
+        near_limit=verdict.near_limit,
+        time_factor=verdict.time_factor,
+        outcome=_outcome(verdict),
+    )
+    return judgement.finished_at or timezone.now(), payload
 
 
 def _program_outcome(program: Generation) -> str:

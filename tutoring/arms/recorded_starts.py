@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from benchmark.methods import Chain, PlannedRun, SettingsError
-from tutoring.arms.human_sessions import human_sessions
+from tutoring.arms.human_sessions import yokable_sessions
 from tutoring.models import Event, Protocol, Session
 from tutoring.models.payloads import (
     AnyPayload,
@@ -66,7 +66,7 @@ def plan_starts(
     starts: dict[str, list[dict[str, Any]]] = {}
     left_out: dict[str, str] = {}
     known = {problem.pk: problem.external_id for problem in planned.problems}
-    sessions = human_sessions(text).filter(problem__in=known).select_related("problem", "protocol")
+    sessions = yokable_sessions(text).filter(problem__in=known).select_related("problem", "protocol")
     for session in sessions.prefetch_related("events"):
         if reason := _unfit(session, str(planned.spec), protocol):
             left_out[str(session.pk)] = reason

@@ -19,7 +19,7 @@ _HIDDEN_BYTES = 2_000_000
 
 def draft_context(session: Session, events: Sequence[Event], tutor_may_say: TutorMaySay) -> MessageContext:
     """Return the context of the next message of an open session, without hidden tests."""
-    return _after(_problem_context(session.problem, tutor_may_say), events)
+    return _after(problem_context(session.problem, tutor_may_say), events)
 
 
 def message_contexts(
@@ -29,7 +29,7 @@ def message_contexts(
 
     An imported dialogue has no opening event: its first message is the prompt with the statement, and is not yielded.
     """
-    context = _problem_context(session.problem, tutor_may_say)
+    context = problem_context(session.problem, tutor_may_say)
     if session.problem is not None:
         hidden = _hidden_tokens(session.problem.pk, session.problem.content_hash)
         context = replace(context, hidden_tokens=hidden)
@@ -59,7 +59,8 @@ def _after(context: MessageContext, events: Sequence[Event]) -> MessageContext:
     )
 
 
-def _problem_context(problem: Problem | None, tutor_may_say: TutorMaySay) -> MessageContext:
+def problem_context(problem: Problem | None, tutor_may_say: TutorMaySay = "right_or_wrong") -> MessageContext:
+    """Return the texts of the problem as the context of a message, without hidden tests."""
     if problem is None:
         return MessageContext(tutor_may_say=tutor_may_say)
     samples = [test for test in problem.tests.all() if test.origin == TestCase.Origin.SAMPLE]

@@ -1,6 +1,7 @@
 """The tables of tutoring: protocols, sessions and their parts, rule checks, reviews, program scores and studies."""
 
 from tutoring.models.choices import AbandonReason
+from tutoring.models.notes import PrivateNote
 from tutoring.models.program_scores import ProgramScore
 from tutoring.models.protocols import Consent, Protocol
 from tutoring.models.replies import Reply, ReplyDelta
@@ -22,6 +23,7 @@ __all__ = [
     "Finding",
     "Flag",
     "Look",
+    "PrivateNote",
     "ProgramScore",
     "Protocol",
     "Reply",

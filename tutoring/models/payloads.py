@@ -258,6 +258,34 @@ class VerdictRecorded(Payload):
     time_factor: Annotated[float, Field(gt=0)] | None = None
 
 
+class SampleRunRequested(Payload):
+    """The program in event `program` was submitted for a run on the samples, which spends no execution."""
+
+    KIND = EventKind.SAMPLE_RUN
+    VERSION = 1
+
+    generation: int | None
+    program: int | None
+    judgement: int | None
+
+
+class SampleRunFinished(Payload):
+    """A run on the samples ended. `failed` are the numbers of the failed samples, from 1.
+
+    After a fault of the judge, `verdict` is null and the run does not count.
+    """
+
+    KIND = EventKind.SAMPLE_RESULT
+    VERSION = 1
+
+    judgement: int | None
+    verdict: Verdict | None
+    passed: Count | None
+    total: Count | None
+    failed: list[Annotated[int, Field(ge=1)]]
+    fault: str = ""
+
+
 class SessionClosed(Payload):
     """The session ended. `why` is the tutor's choice from the list of reasons."""
 
@@ -286,6 +314,40 @@ class SessionInvalidated(Payload):
     VERSION = 1
 
     reason: str
+
+
+class ReplacedVerdict(Record):
+    """A program of the session whose verdict was replaced: the number of its generation and both verdicts."""
+
+    generation: Count
+    former: Verdict | None
+    verdict: Verdict
+
+
+class VerdictReplaced(Payload):
+    """The programs of the session were judged again later, and the new verdicts count in figures.
+
+    The events before it stay what happened: the tutor saw the former verdict. `former` and the fields up to
+    `time_factor` are of the executed program, null if it was not judged again. `outcome` is the outcome that figures
+    count. `programs` are the programs whose verdicts changed. `rejudging` is null if it took place on another site.
+    """
+
+    KIND = EventKind.REJUDGED
+    VERSION = 1
+
+    rejudging: int | None
+    reason: str
+    problem_hash: str | None
+    judgement: int | None
+    former: Verdict | None
+    verdict: Verdict | None
+    passed: Count | None
+    total: Count | None
+    judge_version: str | None
+    near_limit: bool | None
+    time_factor: Annotated[float, Field(gt=0)] | None
+    outcome: Outcome
+    programs: list[ReplacedVerdict] = []
 
 
 class ProblemReference(Record):
@@ -328,13 +390,28 @@ AnyPayload = (
     | ExecutionRequested
     | ExecutionFailed
     | VerdictRecorded
+    | SampleRunRequested
+    | SampleRunFinished
     | SessionClosed
     | CommandRefused
     | SessionInvalidated
     | DialogueReread
+    | VerdictReplaced
 )
 
 P = TypeVar("P", bound=Payload)
+
+
+def final_verdict(
+    payloads: Sequence[AnyPayload],
+) -> tuple[VerdictRecorded | VerdictReplaced | None, judge.Verdict | None]:
+    """Return the event with the verdict that counts, and the verdict that the tutor saw if a rejudging replaced it."""
+    recorded = next((one for one in reversed(payloads) if isinstance(one, VerdictRecorded)), None)
+    for payload in reversed(payloads):
+        if isinstance(payload, VerdictReplaced) and payload.verdict is not None:
+            return payload, recorded.verdict if recorded else payload.former
+    return recorded, None
+
 
 SCHEMAS: dict[str, type[AnyPayload]] = {schema.KIND: schema for schema in get_args(AnyPayload)}
 """The current schema of each kind of event."""

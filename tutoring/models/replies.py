@@ -44,6 +44,12 @@ class Reply(Claimable):
         help_text="The model's whole answer until the tutor has seen it, so that it is not requested again.",
     )
 
+    price = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="US dollars for a million tokens at the start of the call, with their source. Null: unknown.",
+    )
+
     class Meta:
         constraints = [
             models.UniqueConstraint(

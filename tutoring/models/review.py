@@ -68,7 +68,7 @@ class Review(UndeletableModel):
     class Meta:
         ordering = ["opened_at"]
         indexes = [
-            models.Index(fields=["rule_set", "state", "slot", "session"]),
+            models.Index(fields=["rule_set", "state", "slot", "session", "lease_until"]),
             models.Index(fields=["rule_set", "by", "state", "active_seconds"]),
             models.Index(fields=["reviewer", "state", "-submitted_at"]),
         ]

@@ -101,6 +101,13 @@ class Session(models.Model):
     recorded_at = models.DateTimeField(auto_now_add=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
     outcome = models.CharField(max_length=12, choices=Outcome.choices, blank=True)
+    former_outcome = models.CharField(
+        max_length=12,
+        choices=Outcome.choices,
+        blank=True,
+        default="",
+        help_text="The outcome that the tutor saw, if a rejudging replaced it.",
+    )
     outcome_claimed = models.BooleanField(
         default=False, help_text="Whether an imported record states the outcome without a verdict."
     )
@@ -121,12 +128,25 @@ class Session(models.Model):
     judgement = models.ForeignKey(
         Judgement, null=True, blank=True, on_delete=models.PROTECT, related_name="sessions"
     )
+    sample_judgement = models.ForeignKey(
+        Judgement,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="sample_sessions",
+        help_text="The run on the samples whose result is not recorded yet. Null: none.",
+    )
 
     objects = SessionQuerySet.as_manager()
 
     class Meta:
         ordering = ["-recorded_at"]
-        indexes = [models.Index(fields=["-recorded_at"]), models.Index(fields=["tutor", "-recorded_at"])]
+        indexes = [
+            models.Index(fields=["-recorded_at"]),
+            models.Index(fields=["tutor", "-recorded_at"]),
+            # Holds all that the queue of reviews counts.
+            models.Index(fields=["state", "invalidated", "code_generations", "origin", "tutor", "id"]),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["tutor", "problem", "protocol", "model_spec", "number"],
@@ -145,6 +165,11 @@ class Session(models.Model):
         """The outcome as lists and exports name it; an outcome without a verdict is marked as claimed."""
         name = str(self.get_outcome_display()).lower()
         return f"claimed: {name}" if self.outcome_claimed else name
+
+    @property
+    def seen_outcome(self) -> str:
+        """The outcome at the end of the session, which the tutor saw; a rejudging may have replaced it."""
+        return self.former_outcome or self.outcome
 
     @property
     def blinded_origin(self) -> str:

@@ -222,6 +222,7 @@ class Deviation(AppendOnlyModel):
         NO_REPLACEMENT = "no_replacement", "no tutor is left for a replacement"
         WITHDRAWAL = "withdrawal", "withdrawal of a person"
         STOPPED = "stopped", "stopped before the end of the design"
+        REJUDGED = "rejudged", "verdicts replaced by a rejudging"
         AMENDMENT = "amendment", "replaced by a new version of the study"
         OTHER = "other", "other"
 

@@ -70,6 +70,8 @@ class Rules(Record):
     """Whether names of models and vendors in the prose of replies are hidden from the tutor."""
     show_growth: bool = False
     """Whether the tutor may look at the measured growth of programs during the session too, and not only afterwards."""
+    sample_runs: Limit = 0
+    """Runs of the latest program on the samples in one session, which spend no execution; 0: none."""
     characters_per_second: int | None = None
     """Pace at which a reply is shown, the same for every model; None: as it arrives."""
     seconds_to_first_word: int | None = None
@@ -82,13 +84,15 @@ class Rules(Record):
     def verdict_policy(self) -> str:
         """What the tutor sees of the verdict, and may say of verdicts, in words for the tutor."""
         growth = f" {_SEES_GROWTH}" if self.show_growth else ""
-        return f"{_SEES[self.tutor_sees]} {_MAY_SAY[self.tutor_may_say]}{growth}"
+        samples = f" {_RUNS_SAMPLES.format(self.sample_runs)}" if self.sample_runs else ""
+        return f"{_SEES[self.tutor_sees]} {_MAY_SAY[self.tutor_may_say]}{growth}{samples}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the rules as `Protocol.rules` stores them."""
         stored = self.model_dump(mode="json", by_alias=True)
-        if not self.show_growth:  # protocols without the field keep their hash
-            del stored["show_growth"]
+        for name in ("show_growth", "sample_runs"):
+            if not stored[name]:  # protocols without the field keep their hash
+                del stored[name]
         return stored
 
     @classmethod
@@ -108,6 +112,11 @@ class Rules(Record):
 
 
 _SEES_GROWTH = "During the session you may look at the measured growth of each program’s running time."
+
+_RUNS_SAMPLES = (
+    "You may run the latest program on the samples, up to {} times in a session. These runs spend no execution, are "
+    "recorded, and reviewers see them."
+)
 
 _SEES: dict[TutorSees, str] = {
     "full": "After the execution you see the verdict, how many tests passed, and the first test that failed.",

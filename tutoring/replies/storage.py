@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from benchmark.extraction import Ended, extract_program
 from benchmark.model_calls import caps, ledger
-from benchmark.model_calls.budget import Spending
+from benchmark.model_calls.budget import Price, Spending
 from benchmark.models.owners import new_owner
 from benchmark.providers import Message, Parameters
 from tutoring.models import Event, Reply, ReplyDelta, Session
@@ -36,7 +36,7 @@ from tutoring.sessions.dialogue import model_messages, without_program_text
 from tutoring.sessions.generations import count_reply
 from tutoring.sessions.masking import masked_spans
 from tutoring.sessions.recording import append_event, lock_session, queue_reply
-from tutoring.sessions.spending import account_of
+from tutoring.sessions.spending import account_of, account_of_reply
 
 MAXIMUM_ATTEMPTS = 5
 """Claims and restarts of one reply before it fails."""
@@ -93,15 +93,17 @@ def claim_replies(limit: int, written: Collection[int] = ()) -> list[ClaimedRepl
     claimed = []
     candidates = Reply.objects.exclude(pk__in=written).claimable(timezone.now()).order_by("pk")
     for pk, session_id in candidates.values_list("pk", "session_id")[:limit]:
+        # The first look-up loads the listed prices, which takes too long for a transaction.
+        price = account_of(Session.objects.select_related("model").get(pk=session_id)).price
         with transaction.atomic():
             # The session is locked first, as in every action, so that no two writers block each other.
             session = lock_session(session_id)
-            if (reply := _claim(session, pk)) is not None:
+            if (reply := _claim(session, pk, price)) is not None:
                 claimed.append(_claimed(session, reply))
     return claimed
 
 
-def _claim(session: Session, reply_id: int) -> Reply | None:
+def _claim(session: Session, reply_id: int, price: Price | None) -> Reply | None:
     """Claim the reply of the locked session; None if another streamer has it, or if its attempts are used up."""
     now = timezone.now()
     if Reply.claim_one(reply_id, new_owner(), now) is None:
@@ -118,13 +120,15 @@ def _claim(session: Session, reply_id: int) -> Reply | None:
         return None
     reply.started_at = now
     reply.first_text_at = None
-    reply.save(update_fields=["started_at", "first_text_at"])
+    reply.price = asdict(price) if price else None
+    reply.save(update_fields=["started_at", "first_text_at", "price"])
     return reply
 
 
 def refuse_over_cap(claimed: ClaimedReply) -> None:
     """Raise CapReachedError if a spending cap refuses the call of the model."""
-    caps.refuse(account_of(Session.objects.select_related("model").get(pk=claimed.session_id)))
+    reply = Reply.objects.select_related("session").get(pk=claimed.pk)
+    caps.refuse(account_of_reply(reply.session, reply))
 
 
 def _claimed(session: Session, reply: Reply) -> ClaimedReply:
@@ -344,7 +348,7 @@ def _record_cost(session: Session, reply: Reply, answer: ModelAnswer, *, broken_
         call = Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
     else:
         call = Spending(calls_broken_off=int(broken_off))
-    ledger.record(account_of(session), [call])
+    ledger.record(account_of_reply(session, reply), [call])
 
 
 def _owned(claimed: ClaimedReply) -> Reply | None:
@@ -366,7 +370,7 @@ def _record_restart(session: Session, reply: Reply, attempt: int, reason: str, p
         phase=reply.message.payload.phase,
     )
     append_event(session, payload)
-    ledger.record(account_of(session), [Spending(calls_broken_off=1)])
+    ledger.record(account_of_reply(session, reply), [Spending(calls_broken_off=1)])
     reply.deltas.all().delete()
 
 

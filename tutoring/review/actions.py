@@ -42,6 +42,7 @@ from tutoring.review.slots import (
     waiting_for_review,
 )
 from tutoring.rules import RuleSet, current_rule_set, rule_set
+from tutoring.sessions.assignments import is_of_blind_study
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.recording import lock_session
 
@@ -116,7 +117,8 @@ def _open_review(
 class ClaimNext(ReviewAction):
     """Claim the next session that needs a review or an adjudication. A person has one claimed session at a time.
 
-    The audit log keeps the origins of the queue, which say whether the reviewer was blind to the session's origin.
+    The audit log keeps the origins of the queue and whether the session is of a blind study. Both say whether the
+    reviewer was blind to the session's origin.
     """
 
     adjudicates: bool = False
@@ -135,7 +137,10 @@ class ClaimNext(ReviewAction):
             if slot is None or is_own(session, self.person):
                 continue
             review = _open_review(session, self.person, slot, now)
-            self.record(session, review=str(review.pk), slot=slot, origins=self.origins)
+            blind = (
+                self.origins == "all" or Session.objects.filter(is_of_blind_study(), pk=session.pk).exists()
+            )
+            self.record(session, review=str(review.pk), slot=slot, origins=self.origins, blind=blind)
             return
         raise RefusedError("No session needs your review now.")
 

@@ -13,6 +13,7 @@ from django.db.models.functions import Coalesce
 from accounts.pseudonyms import pseudonym
 from tutoring.models import Review, ReviewOutcome, Session
 from tutoring.models.sessions import SessionQuerySet
+from tutoring.sessions.assignments import is_of_blind_study
 
 CLAIM_LEASE = timedelta(hours=2)
 """Time that a claimed slot stays reserved after the last saved change."""
@@ -21,15 +22,24 @@ ASSIGNMENT_LEASE = timedelta(days=14)
 """Time that an assigned slot stays reserved."""
 
 Origins = Literal["people", "automatic", "all"]
-"""The sessions of a queue by who held them. Only a queue of all keeps reviewers blind to the origin."""
+"""The sessions of a queue by who held them.
+
+Sessions of unfinished studies that compare people with automatic arms are all in the queue of people, because their
+reviewers must not know who held a session. For other sessions only the queue of all keeps reviewers blind.
+"""
 
 ORIGINS: tuple[Origins, ...] = get_args(Origins)
 
-_BY_ORIGIN: dict[Origins, Q] = {
-    "people": ~Q(origin=Session.Origin.AUTOMATIC),
-    "automatic": Q(origin=Session.Origin.AUTOMATIC),
-    "all": Q(),
-}
+
+def _by_origin(origins: Origins) -> Q:
+    automatic = Q(origin=Session.Origin.AUTOMATIC)
+    match origins:
+        case "people":
+            return ~automatic | is_of_blind_study()
+        case "automatic":
+            return automatic & ~is_of_blind_study()
+        case "all":
+            return Q()
 
 
 @dataclass(frozen=True)
@@ -47,15 +57,15 @@ class WaitingCounts:
 
 def of_origins(sessions: QuerySet[Session], origins: Origins) -> QuerySet[Session]:
     """Return the sessions of these origins."""
-    return sessions.filter(_BY_ORIGIN[origins])
+    return sessions.filter(_by_origin(origins))
 
 
 def count_by_origin(sessions: QuerySet[Session]) -> WaitingCounts:
     """Return the numbers of these sessions. Runs one query."""
     return WaitingCounts(
         **sessions.order_by().aggregate(
-            people=Count("pk", filter=_BY_ORIGIN["people"]),
-            automatic=Count("pk", filter=_BY_ORIGIN["automatic"]),
+            people=Count("pk", filter=_by_origin("people")),
+            automatic=Count("pk", filter=_by_origin("automatic")),
         )
     )
 
@@ -79,7 +89,7 @@ def is_own(session: Session, person: User) -> bool:
 def waiting_for_review(person: User, rule_set: int, now: datetime) -> QuerySet[Session]:
     """Return the sessions with a free slot that this person may review, those with one review first."""
     occupied = Review.objects.filter(occupying_slot(now), rule_set=rule_set, slot__in=Review.INDEPENDENT)
-    counted = occupied.order_by().values("session").annotate(slots=Count("pk"))
+    counted = occupied.order_by().values("session").annotate(slots=Count("*"))
     of_session = counted.filter(session=OuterRef("pk")).values("slots")
     return (
         reviewable()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 TutorMaySay = Literal["nothing", "right_or_wrong", "samples"]
@@ -44,6 +45,11 @@ class MessageContext:
     """The programs in those replies."""
     tutor_may_say: TutorMaySay = "right_or_wrong"
     hidden_tokens: frozenset[str] | None = None
+
+    def after_program(self, code: str, language: str = "", words: str = "") -> MessageContext:
+        """Return the context after a reply of the model that consists of these words and the program."""
+        reply = f"{words}\n\n```{language}\n{code}\n```\n"
+        return replace(self, replies=(*self.replies, reply), programs=(*self.programs, code))
 
 
 @dataclass(frozen=True)
@@ -103,3 +109,15 @@ class Detector:
     ignores: str
     """What it leaves out on purpose, for the same table."""
     find: Callable[[str, MessageContext], list[Detection]] = field(repr=False)
+
+
+@lru_cache(maxsize=64)
+def findings(detector: Detector, text: str, context: MessageContext) -> tuple[Detection, ...]:
+    """Return what the detector finds, with its name and version.
+
+    The result is cached, because the text model uses the findings of the other detectors.
+    """
+    return tuple(
+        replace(detection, detector=detector.name, version=detector.version)
+        for detection in detector.find(text, context)
+    )

@@ -1,4 +1,4 @@
-"""Phrases in the statements of a message, found by patterns. Questions are excluded."""
+"""Phrases in the sentences of a message, found by patterns."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ class PhrasePattern(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A match in a message. `before` holds up to 60 characters of the same sentence before it."""
+    """A match in a sentence of a message. `before` holds up to 60 characters of the sentence before it."""
 
     text: str
     start: int
     before: str
+    sentence: str
+    question: bool
     source: PhrasePattern
 
     def as_detection(self, clause: str) -> Detection:
@@ -35,12 +37,18 @@ class Phrase(NamedTuple):
         return Detection(clause, self.start, end, self.source.explanation, self.source.weight)
 
 
-def phrases_in_statements(text: str, patterns: Sequence[PhrasePattern]) -> Iterator[Phrase]:
-    """Yield every match of the patterns in the sentences that are no questions."""
+def phrases_in(text: str, patterns: Sequence[PhrasePattern]) -> Iterator[Phrase]:
+    """Yield every match of the patterns in the sentences of the text."""
     for sentence in sentences(text):
-        if is_question(sentence.text):
-            continue
+        question = is_question(sentence.text)
         for source in patterns:
             for match in source.pattern.finditer(sentence.text):
-                before = sentence.text[max(0, match.start() - _BEFORE) : match.start()]
-                yield Phrase(match[0], sentence.start + match.start(), before, source)
+                passage = match[0].strip()
+                start = match.start() + match[0].index(passage)
+                before = sentence.text[max(0, start - _BEFORE) : start]
+                yield Phrase(passage, sentence.start + start, before, sentence.text, question, source)
+
+
+def phrases_in_statements(text: str, patterns: Sequence[PhrasePattern]) -> Iterator[Phrase]:
+    """Yield every match of the patterns in the sentences that are no questions."""
+    return (phrase for phrase in phrases_in(text, patterns) if not phrase.question)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 _WORD = re.compile(r"\w+")
 _CODE_TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d+)?|\w+|[^\w\s]")
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]*")
+_SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?](?=\S)[^.!?。！？\n]*)*[.!?。！？]*")
 _FENCED = re.compile(r"(?:```|~~~)[^\n]{0,40}\n(.{1,100000}?)(?:```|~~~|\Z)", re.DOTALL)
 _INLINE_CODE = re.compile(r"`([^`\n]{1,300})`")
 _ASSIGNMENT = re.compile(
@@ -54,7 +54,7 @@ def sentences(text: str) -> Iterator[TextSpan]:
 
 def is_question(sentence: str) -> bool:
     """Return whether the sentence ends with a question mark."""
-    return sentence.rstrip().endswith("?")
+    return sentence.rstrip().endswith(("?", "？"))
 
 
 def without_whitespace(text: str) -> str:

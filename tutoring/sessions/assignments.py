@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.roles import Person
 from benchmark.models import Problem
-from tutoring.models import Assignment, Session, Study
+from tutoring.models import Arm, Assignment, Session, Study
 
 
 def end_assignment(session: Session, at: datetime) -> None:
@@ -33,6 +33,12 @@ def closed_by_study(person: User, problem: Problem) -> bool:
     ).exists()
 
 
+def problems_closed_by_studies(person: User) -> QuerySet[Assignment, Any]:
+    """Return the ids of the problems on which the tutor has no free sessions, for use in a query."""
+    unfinished = Assignment.objects.filter(study__tutors=person, study__state__in=Study.UNFINISHED)
+    return unfinished.values("problem")
+
+
 def rehearsed_sessions() -> QuerySet[Assignment, Any]:
     """Return the ids of the sessions of rehearsals, which figures leave out, for use in a query."""
     return Assignment.objects.filter(study__rehearsal=True, session__isnull=False).values("session")
@@ -43,14 +49,32 @@ def is_concealed(session: Session) -> bool:
     return Assignment.objects.filter(session=session, study__rehearsal=False).exists()
 
 
+def concealed_studies(person: Person) -> QuerySet[Study]:
+    """Return the unfinished studies of this tutor, whose arms and models the tutor must not see."""
+    return Study.objects.filter(tutors=person.pk, state__in=Study.UNFINISHED, rehearsal=False)
+
+
 def concealed_sessions(person: Person) -> QuerySet[Assignment, Any]:
     """Return the ids of the sessions of unfinished studies of this tutor, whose records name the arms."""
-    return Assignment.objects.filter(
-        study__tutors=person.pk,
-        study__state__in=Study.UNFINISHED,
-        study__rehearsal=False,
-        session__isnull=False,
-    ).values("session")
+    return Assignment.objects.filter(study__in=concealed_studies(person), session__isnull=False).values(
+        "session"
+    )
+
+
+def is_of_blind_study() -> Q:
+    """Return the filter for sessions of unfinished studies that compare people with automatic arms.
+
+    Their reviewers must not know who held a session.
+    """
+    studies = Study.objects.filter(
+        Exists(Arm.objects.filter(study=OuterRef("pk"), kind=Arm.Kind.AUTOMATIC)),
+        Exists(Arm.objects.filter(study=OuterRef("pk"), kind=Arm.Kind.HUMAN)),
+        state__in=Study.UNFINISHED,
+    )
+    rows = Assignment.objects.filter(study__in=studies)
+    return Q(pk__in=rows.filter(session__isnull=False).values("session")) | Q(
+        work_item__in=rows.filter(work_item__isnull=False).values("work_item")
+    )
 
 
 def locked_sessions() -> QuerySet[Assignment, Any]:

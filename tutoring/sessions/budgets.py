@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tutoring.models import Event, Session
-from tutoring.models.payloads import ReplyFinished
+from tutoring.models.payloads import ReplyFinished, SampleRunFinished, SampleRunRequested
 from tutoring.protocols import Rules
 
 
@@ -21,6 +21,8 @@ class SessionBudget:
     stops_limit: int
     session_number: int
     session_limit: int
+    sample_runs_used: int
+    sample_runs_limit: int
 
     @property
     def code_generations_left(self) -> int:
@@ -31,12 +33,21 @@ class SessionBudget:
         return max(0, self.executions_limit - self.executions_used)
 
     @property
+    def sample_runs_left(self) -> int:
+        return max(0, self.sample_runs_limit - self.sample_runs_used)
+
+    @property
     def words(self) -> str:
         """The budget as a sentence for the tutor."""
+        samples = (
+            f"{self.sample_runs_left} of {self.sample_runs_limit} runs on the samples left. "
+            if self.sample_runs_limit
+            else ""
+        )
         return (
             f"{self.code_generations_left} of {self.code_generations_limit} generations of code and "
             f"{self.executions_left} of {self.executions_limit} "
-            f"{'execution' if self.executions_limit == 1 else 'executions'} left. "
+            f"{'execution' if self.executions_limit == 1 else 'executions'} left. {samples}"
             f"Session {self.session_number} of {self.session_limit} on this problem."
         )
 
@@ -44,13 +55,16 @@ class SessionBudget:
 def count_budget(session: Session, events: list[Event], rules: Rules) -> SessionBudget:
     """Return the budget of a session from all of its events (docs/spec.md 8.1).
 
-    A failed execution does not count, nor does the debrief.
+    A failed execution or sample run does not count, nor does the debrief.
     """
     payloads = [
         event.payload for event in events if event.kind == Event.Kind.REPLY and not event.out_of_protocol
     ]
     replies = [reply for reply in payloads if isinstance(reply, ReplyFinished)]
     executions = sum(event.kind == Event.Kind.EXECUTION for event in events)
+    runs = [
+        event.payload for event in events if event.kind in (Event.Kind.SAMPLE_RUN, Event.Kind.SAMPLE_RESULT)
+    ]
     faults = sum(event.kind == Event.Kind.EXECUTION_FAULT for event in events)
     return SessionBudget(
         code_generations_used=sum(reply.generation is not None for reply in replies),
@@ -61,4 +75,7 @@ def count_budget(session: Session, events: list[Event], rules: Rules) -> Session
         stops_limit=rules.stops,
         session_number=session.number or 1,
         session_limit=rules.sessions,
+        sample_runs_used=sum(isinstance(one, SampleRunRequested) for one in runs)
+        - sum(isinstance(one, SampleRunFinished) and one.verdict is None for one in runs),
+        sample_runs_limit=rules.sample_runs,
     )

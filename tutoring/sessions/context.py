@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from benchmark.models import TestCase
 from tutoring.models import Event, Reply, Session
 from tutoring.models.payloads import MessageSent, ReplyFailed, ReplyFinished
 from tutoring.protocols import Rules, rules_of
 from tutoring.sessions.budgets import SessionBudget, count_budget
 
-Command = Literal["talk", "code", "debrief", "ask_again", "stop", "execute", "close"]
+Command = Literal["talk", "code", "debrief", "ask_again", "stop", "run_samples", "execute", "close"]
 """Commands of a tutor. The first three send a message in that mode."""
 
 
@@ -76,6 +77,7 @@ class SessionContext:
             self._refused_by_state(command)
             or self._refused_by_reply(command)
             or self._refused_by_budget(command)
+            or self._refused_by_samples(command)
         )
 
     def refuse_unless_allowed(self, command: Command) -> None:
@@ -121,3 +123,18 @@ class SessionContext:
             case "execute" if not budget.executions_left:
                 return "The execution is used."
         return None
+
+    def _refused_by_samples(self, command: Command) -> str | None:
+        if command != "run_samples":
+            return None
+        limit = self.budget.sample_runs_limit
+        if not limit:
+            return "This protocol has no runs on the samples."
+        samples = TestCase.objects.filter(problem=self.session.problem_id, origin=TestCase.Origin.SAMPLE)
+        reasons = {
+            "There is no program yet. Ask for code first.": not self.programs,
+            "The samples are running. Wait for their result.": self.session.sample_judgement_id is not None,
+            f"All {limit} runs on the samples are used.": not self.budget.sample_runs_left,
+            "This problem has no samples.": not samples.exists(),
+        }
+        return next((reason for reason, holds in reasons.items() if holds), None)

@@ -7,6 +7,7 @@ or hidden test. Reviewers read the whole record (`tutoring.trajectories.trajecto
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 from uuid import UUID
@@ -26,6 +27,8 @@ from tutoring.models.payloads import (
     MessageSent,
     ReplyFailed,
     ReplyFinished,
+    SampleRunFinished,
+    SampleRunRequested,
     SessionClosed,
     SessionInvalidated,
     VerdictRecorded,
@@ -38,7 +41,7 @@ from tutoring.sessions.masking import Span, StreamMask, mask, stream_mask_of
 from tutoring.sessions.programs import unchanged
 from tutoring.sessions.spending import SPENDING_LIMIT
 
-PageCommand = Literal["send", "code", "ask_again", "stop", "execute", "close"]
+PageCommand = Literal["send", "code", "ask_again", "stop", "run_samples", "execute", "close"]
 """Commands of the tutor's page. "send" sends a message that requests no code."""
 
 SHOWN_TO_TUTORS = (
@@ -49,6 +52,8 @@ SHOWN_TO_TUTORS = (
     Event.Kind.EXECUTION,
     Event.Kind.EXECUTION_FAULT,
     Event.Kind.VERDICT,
+    Event.Kind.SAMPLE_RUN,
+    Event.Kind.SAMPLE_RESULT,
     Event.Kind.CLOSED,
     Event.Kind.INVALIDATED,
 )
@@ -63,13 +68,18 @@ class EventView:
 
     seq: int
     kind: str
+    at: datetime | None
+    """Time of the event in whole minutes: seconds would tell how fast the model is."""
+    minutes: int | None
+    """Whole minutes since the start of the session."""
     fields: dict[str, Any]
 
     @property
     def html(self) -> str:
         """The event as the page shows it."""
         return render_to_string(
-            f"tutoring/events/{self.kind}.html", {"seq": self.seq, "kind": self.kind, **self.fields}
+            f"tutoring/events/{self.kind}.html",
+            {"seq": self.seq, "kind": self.kind, "at": self.at, "minutes": self.minutes, **self.fields},
         )
 
 
@@ -91,6 +101,8 @@ class LatestProgram:
     html: str
     previous: int | None
     """The generation of the program before; None for the first program."""
+    programs: list[tuple[int, str]]
+    """Number (from 1) and name of each program of the session. Any two can be compared."""
     unchanged: bool
     """Whether it equals the program before, apart from comments and blanks."""
     diff: str
@@ -120,6 +132,7 @@ class TutorView:
 
     id: UUID
     number: int
+    opened_at: datetime | None
     status: SessionStatus
     problem: Problem
     rules: Rules
@@ -166,6 +179,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
     return TutorView(
         id=session.pk,
         number=session.number or 1,
+        opened_at=session.opened_at,
         status=_status(session, rules),
         problem=session.problem,
         rules=rules,
@@ -208,6 +222,7 @@ def page_refusals(context: SessionContext) -> dict[PageCommand, str | None]:
         "code": "code",
         "ask_again": "ask_again",
         "stop": "stop",
+        "run_samples": "run_samples",
         "execute": "execute",
         "close": "close",
     }
@@ -221,8 +236,9 @@ def status_for_tutor(session: Session) -> SessionStatus:
 
 
 def _status(session: Session, rules: Rules) -> SessionStatus:
-    shown = rules.tutor_sees != "nothing" or session.outcome == Session.Outcome.ABANDONED
-    return SessionStatus(session.state, session.outcome if shown else "", session.invalidated)
+    outcome = session.seen_outcome
+    shown = rules.tutor_sees != "nothing" or outcome == Session.Outcome.ABANDONED
+    return SessionStatus(session.state, outcome if shown else "", session.invalidated)
 
 
 # Every change of the page shows the same program again.
@@ -240,9 +256,42 @@ def _program(context: SessionContext) -> LatestProgram | None:
         generation=latest.generation or 0,
         html=_highlighted(code, language),
         previous=previous.generation if previous else None,
+        programs=_named_programs(context),
         unchanged=previous is not None and unchanged(code, before, language),
         diff=program_diff(before, code) if previous else "",
     )
+
+
+@dataclass(frozen=True)
+class ProgramComparison:
+    """Two programs of a session by their numbers, from 1, and the difference between them."""
+
+    programs: list[tuple[int, str]]
+    """Number and name of each program of the session."""
+    old: int
+    new: int
+    diff: str
+
+
+def compare_programs(session: Session, old: int, new: int) -> ProgramComparison | None:
+    """Return the difference between two programs of the session; None if it has no programs with these numbers."""
+    context = SessionContext.of(session)
+    programs = [reply.code or "" for _, reply in context.programs]
+    if not (1 <= old <= len(programs) and 1 <= new <= len(programs)):
+        return None
+    return ProgramComparison(
+        programs=_named_programs(context),
+        old=old,
+        new=new,
+        diff=program_diff(programs[old - 1], programs[new - 1]),
+    )
+
+
+def _named_programs(context: SessionContext) -> list[tuple[int, str]]:
+    return [
+        (number, f"generation {reply.generation}" if reply.generation else f"program {number}, not counted")
+        for number, (_, reply) in enumerate(context.programs, start=1)
+    ]
 
 
 def active_reply(reply: Reply, stream_mask: StreamMask | None) -> PartialReply:
@@ -269,13 +318,21 @@ def chunks_after(reply: Reply, seq: int) -> QuerySet[ReplyDelta]:
 
 def shown_events(session_id: UUID, after: int) -> list[tuple[int, Event]]:
     """Return the shown events of the session after the first `after` of them, each with its number."""
-    shown = Event.objects.filter(session_id=session_id, kind__in=SHOWN_TO_TUTORS).order_by("seq")
+    shown = Event.objects.filter(session_id=session_id, kind__in=SHOWN_TO_TUTORS)
+    shown = shown.select_related("session").order_by("seq")
     return list(enumerate(shown[after:], start=after + 1))
 
 
 def event_view(seq: int, event: Event, rules: Rules) -> EventView:
     """Return the tutor's view of the event, which is shown as number `seq`."""
-    return EventView(seq=seq, kind=event.kind, fields=_fields(event, rules))
+    opened_at = event.session.opened_at
+    return EventView(
+        seq=seq,
+        kind=event.kind,
+        at=event.at.replace(second=0, microsecond=0) if event.at else None,
+        minutes=int((event.at - opened_at).total_seconds() // 60) if event.at and opened_at else None,
+        fields=_fields(event, rules),
+    )
 
 
 def _fields(event: Event, rules: Rules) -> dict[str, Any]:
@@ -292,10 +349,13 @@ def _fields(event: Event, rules: Rules) -> dict[str, Any]:
             fields = _reply_fields(event, reply, rules)
         case ReplyFailed(error_kind=kind):
             fields = {"limited": kind == SPENDING_LIMIT}
-        case ExecutionRequested(generation=generation):
+        case ExecutionRequested(generation=generation) | SampleRunRequested(generation=generation):
             fields = {"generation": generation}
         case VerdictRecorded() as verdict:
             fields = _verdict_fields(verdict, rules.tutor_sees)
+        case SampleRunFinished() as run:
+            fields = run.model_dump(include={"verdict", "passed", "total", "failed"})
+            fields["meaning"] = judge.VERDICT_MEANING[run.verdict] if run.verdict else ""
         case SessionClosed(reason=reason, outcome=outcome):
             hidden = rules.tutor_sees == "nothing" and outcome != Session.Outcome.ABANDONED
             fields = {"reason": reason, "outcome": "" if hidden else outcome}
@@ -309,6 +369,7 @@ def _reply_fields(event: Event, reply: ReplyFinished, rules: Rules) -> dict[str,
     if reply.hidden:
         shown = without_blocks(shown, event.session.language)
     return {
+        "text": shown,
         "html": render_markdown(shown),
         "generation": reply.generation,
         "unsolicited": reply.generation is not None and not reply.code_requested,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmark.model_calls import caps
+from benchmark.model_calls.budget import Price
 from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel
-from tutoring.models import Session, Study
+from tutoring.models import Reply, Session, Study
 
 SPENDING_LIMIT = "spending_limit"
 """The kind of failure of a queued reply that a spending cap refused."""
@@ -24,9 +25,15 @@ def study_key_of(session: Session) -> str:
 
 
 def account_of(session: Session) -> Account:
-    """Return the account of the session's replies. The price is that of the model's row now."""
+    """Return the account of the session's next reply. The price is that of the model's row now."""
     row = session.model or LanguageModel(spec=session.model_spec)
     return replace(Account.of_model(row), study_key=study_key_of(session))
+
+
+def account_of_reply(session: Session, reply: Reply) -> Account:
+    """Return the account of a reply that a streamer has claimed. The price is that of the start of its call."""
+    price = Price(**reply.price) if reply.price else None
+    return Account(session.model_spec, price, study_key_of(session))
 
 
 def spending_refusal(session: Session) -> str:

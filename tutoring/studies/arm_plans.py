@@ -9,6 +9,8 @@ from benchmark.methods import METHODS, Method, SettingsError, format_value, pars
 from benchmark.models import Dataset, LanguageModel
 from benchmark.providers import Parameters, parse_model_spec
 from benchmark.runner import CannotRunError, RunPlan, RunScope, plan_run
+from tutoring.arms.human_sessions import named_studies
+from tutoring.models import Study
 from tutoring.studies.design import AutomaticArm
 
 _NEEDS_SESSIONS = ("session-sham",)
@@ -25,12 +27,24 @@ def method_settings(method: Method, typed: Sequence[tuple[str, object]], model: 
     return [f"{name}={format_value(value)}" for name, value in values.items()]
 
 
+def is_yoked(arm: AutomaticArm) -> bool:
+    """Return whether the arm's chains begin with sessions of people, which also determine their number."""
+    return arm.settings.get("from_first") is not None
+
+
+def is_yoked_to(arm: AutomaticArm, study: Study) -> bool:
+    """Return whether the arm's chains begin with sessions of this study."""
+    named = named_studies(str(arm.settings["from_first"])) if is_yoked(arm) else set()
+    return not named.isdisjoint({study.name, f"{study.name}@{study.version}"})
+
+
 def plan_chains(
     arm: AutomaticArm, model: LanguageModel, dataset: Dataset, problem_ids: Sequence[str]
 ) -> RunPlan:
     """Return the plan of the arm's run, with fresh draws. Raises CannotRunError or SettingsError."""
     method = METHODS[arm.method]
-    scope = RunScope(attempts=arm.draws, first_draw=None, problem_ids=problem_ids)
+    attempts = 1 if is_yoked(arm) else arm.draws
+    scope = RunScope(attempts=attempts, first_draw=None, problem_ids=problem_ids)
     settings = parse_settings(method.settings, method_settings(method, [*arm.settings.items()], model))
     return replace(plan_run(dataset, parse_model_spec(model.spec), method, settings, scope), model=model)
 
@@ -40,7 +54,7 @@ def plan_fault(arm: AutomaticArm, model: LanguageModel, dataset: Dataset, proble
 
     Arms that use sessions of people are not planned here, because these may be sessions of the study.
     """
-    if arm.method in _NEEDS_SESSIONS or "from_first" in arm.settings:
+    if arm.method in _NEEDS_SESSIONS or is_yoked(arm):
         return ""
     try:
         plan_chains(arm, model, dataset, problem_ids)

@@ -67,7 +67,7 @@ def _outcome(
         unknown = "" if len(values) == len(OUTCOMES) else "withdrawn before its review"
         return AssignmentOutcome(values, bool(row.outcomes.get(COMPLETED)), row.ended_at, unknown)
     if row.arm.kind == Arm.Kind.AUTOMATIC:
-        return _of_chain(row.work_item)
+        return _of_chain(row.work_item, row.ended_at)
     session = row.session
     if session is None:
         return AssignmentOutcome({}, unknown="without a session")
@@ -96,15 +96,18 @@ def _of_session(
     return AssignmentOutcome(values, completed, max(at, ended_at or at))
 
 
-def _of_chain(item: WorkItem | None) -> AssignmentOutcome:
-    """Return the outcome of a chain. A program breaks no rule, so all its outcomes are `solved`."""
+def _of_chain(item: WorkItem | None, ended_at: datetime | None) -> AssignmentOutcome:
+    """Return the outcome of a chain. A program breaks no rule, so all its outcomes are `solved`.
+
+    A rejudging changes the outcome, but not the time from which it counts as known.
+    """
     if item is None:
         return AssignmentOutcome({}, unknown="without a chain")
     if item.judgement is None:
         # A permanent failure, or a reply without a program, counts as not solved.
         return AssignmentOutcome(dict.fromkeys(OUTCOMES, 0), completed=False)
     solved = int(item.judgement.verdict == Verdict.AC)
-    return AssignmentOutcome(dict.fromkeys(OUTCOMES, solved), True, item.judgement.finished_at)
+    return AssignmentOutcome(dict.fromkeys(OUTCOMES, solved), True, ended_at or item.judgement.finished_at)
 
 
 def keep_outcomes(row: Assignment) -> None:

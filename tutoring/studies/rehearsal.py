@@ -44,7 +44,12 @@ _POLL_SECONDS = 0.02
 
 _CONSENT = re.compile(rb'name="consent" value="(\w+)"')
 
-_NOTIFYING = ("tutoring.notifications", "tutoring.replies.streamer", "benchmark.judging.requests")
+_NOTIFYING = (
+    "tutoring.notifications",
+    "tutoring.replies.streamer",
+    "benchmark.judging.requests",
+    "benchmark.growth.curves",
+)
 """The loggers that warn when the message server is unavailable, which a rehearsal does not need."""
 
 

@@ -25,7 +25,7 @@ from benchmark.runner import (
 )
 from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.studies.actions import StudyRefusedError, lock_study, require_admin
-from tutoring.studies.arm_plans import plan_chains
+from tutoring.studies.arm_plans import is_yoked_to, plan_chains
 from tutoring.studies.design import parse_frozen
 from tutoring.studies.replacement import exclude, record_deviation
 
@@ -37,7 +37,18 @@ def waiting_arms(study: Study) -> QuerySet[Arm]:
     """Return the automatic arms of the study whose runs can be started, or resumed while the study has not ended."""
     startable = study.state in Study.OFFERING
     rows = study.arms.filter(WAITING if startable else WAITING & Q(run__isnull=False))
+    rows = rows.exclude(name__in=arms_waiting_for_people(study))
     return rows.select_related("model", "run__model", "run__dataset")
+
+
+def arms_waiting_for_people(study: Study) -> list[str]:
+    """Return the names of arms yoked to sessions of the study, while some of these sessions have not ended."""
+    if study.state not in Study.OFFERING:
+        return []
+    yoked = [one.name for one in parse_frozen(study.design).design.automatic_arms if is_yoked_to(one, study)]
+    if not yoked or not study.assignments.filter(_OF_PEOPLE).exists():
+        return []
+    return yoked
 
 
 def usual_options(arm: Arm) -> RunOptions:
@@ -47,6 +58,10 @@ def usual_options(arm: Arm) -> RunOptions:
         return former if former.price else replace(former, price=catalogue.price_of(arm.model))
     limits = RateLimits(context_tokens=arm.model.context_tokens)
     return RunOptions(price=catalogue.price_of(arm.model), limits=limits)
+
+
+_OF_PEOPLE = Q(arm__kind=Arm.Kind.HUMAN, state__in=Assignment.UNFINISHED)
+"""Assignments of people that have not ended."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +84,8 @@ class StartArms:
         arms = list(waiting_arms(study))
         if not arms:
             raise StudyRefusedError(
-                f"Every automatic arm of {study} has a run that is executed or has ended."
+                f"Every automatic arm of {study} has a run that is executed or has ended, or waits until the sessions "
+                "of people have ended."
             )
         plans = {arm.pk: plan_arm(study, arm) for arm in arms if arm.run is None}
         try:

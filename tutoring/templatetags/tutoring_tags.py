@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import template
+from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
 from benchmark.model_calls import catalogue
@@ -10,10 +11,11 @@ from benchmark.models import Problem
 from benchmark.providers import is_scripted
 from benchmark.rendering import text_diff
 from tutoring.actions import has_scripted_student
-from tutoring.models import Session
+from tutoring.models import PrivateNote, Session
 from tutoring.protocols import current_protocols, rules_of
 from tutoring.sessions.assignments import closed_by_study
 from tutoring.sessions.conversation import SessionStatus, status_for_tutor
+from tutoring.sessions.problem_rows import ProblemRow, unsolved_after
 
 register = template.Library()
 
@@ -25,9 +27,35 @@ def as_tutor(session: Session) -> SessionStatus:
 
 
 @register.filter
+def duration(session: Session) -> str:
+    """Return the time from the start to the end of a session, or until now, in words: `{{ session|duration }}`."""
+    if session.opened_at is None:
+        return ""
+    minutes = int(((session.closed_at or timezone.now()) - session.opened_at).total_seconds() // 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours} h"
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min"
+
+
+@register.filter
 def changed_into(draft: str, sent: str) -> SafeString:
     """Return the deleted and inserted words as HTML: `{{ draft|changed_into:sent }}`."""
     return mark_safe(text_diff(draft, sent))  # noqa: S308  (each word is escaped)
+
+
+@register.simple_tag(takes_context=True)
+def next_unsolved(context: dict[str, Any], problem: Problem) -> ProblemRow | None:
+    """Return the tutor's next unsolved problem of the same dataset: `{% next_unsolved problem as following %}`."""
+    return unsolved_after(problem, context["user"])
+
+
+@register.simple_tag(takes_context=True)
+def private_note(context: dict[str, Any], problem: Problem) -> str:
+    """Return the text of the visitor's own note on the problem: `{% private_note problem %}`."""
+    own = PrivateNote.objects.filter(person=context["user"].pk, problem=problem)
+    return own.values_list("text", flat=True).first() or ""
 
 
 @register.inclusion_tag("tutoring/_start_session.html", takes_context=True)

@@ -16,7 +16,7 @@ import yaml
 
 from tutoring.checks.findings import GENERATION_LIMIT
 from tutoring.models import DEBRIEF, Session
-from tutoring.models.payloads import MessageSent, ReplyFinished, SessionOpened, VerdictRecorded
+from tutoring.models.payloads import MessageSent, ReplyFinished, SessionOpened, final_verdict
 from tutoring.trajectories.record_schema import payload_of
 
 Record = dict[str, Any]
@@ -34,6 +34,7 @@ _SESSION = {
     "number": "int32", "opened_at": "string", "closed_at": "string", "state": "string", "outcome": "string",
     "outcome_claimed": "bool", "outcome_claimed_by": "string", "invalidated": "bool", "code_generations": "int32",
     "executions": "int32",
+    "former_verdict": "string",
     "verdict": "string", "tests_passed": "int32", "tests": "int32", "judgement": "string", "rules": "string",
 }  # fmt: skip
 
@@ -108,9 +109,7 @@ def _line(row: Record) -> str:
 def _session(record: Record) -> Record:
     keys = ("problem", "protocol", "judgement", "language_model")
     problem, protocol, judgement, model = (record.get(key) or {} for key in keys)
-    payloads = map(payload_of, record["events"])
-    verdicts = [payload for payload in payloads if isinstance(payload, VerdictRecorded)]
-    verdict = verdicts[-1] if verdicts else None
+    verdict, former = final_verdict([payload_of(event) for event in record["events"]])
     return {
         "id": record["id"],
         "dataset": problem.get("dataset"),
@@ -132,6 +131,7 @@ def _session(record: Record) -> Record:
         "invalidated": bool(record.get("invalidated")),
         "code_generations": record.get("code_generations") or 0,
         "executions": record.get("executions") or 0,
+        "former_verdict": former,
         "verdict": verdict and verdict.verdict,
         "tests_passed": verdict and verdict.passed,
         "tests": verdict and verdict.total,

@@ -24,7 +24,7 @@ from tutoring.models.payloads import (
     ReplyFinished,
     SessionInvalidated,
     SessionOpened,
-    VerdictRecorded,
+    final_verdict,
 )
 from tutoring.review.content import COMPLIANT, Content, decided_content
 from tutoring.rules import rule_set
@@ -269,19 +269,19 @@ def _output(model: str, answers: list[Record]) -> Record:
 def _scores(record: Record) -> Record:
     """Return the scores that are known, and one per review.
 
-    `solved` comes from the verdict; an abandoned session is not solved. `claimed` is an outcome that the record states
-    without a verdict. `compliant` is the decision of the reviews.
+    `solved` comes from the verdict that counts; an abandoned session is not solved. `claimed` is an outcome that the
+    record states without a verdict. `compliant` is the decision of the reviews.
     """
     scores: Record = {}
     payloads = [payload_of(event) for event in record["events"]]
     programs = [one.code for one in payloads if isinstance(one, ReplyFinished) and one.code]
-    verdicts = [one for one in payloads if isinstance(one, VerdictRecorded)]
-    if verdicts:
+    verdict, former = final_verdict(payloads)
+    if verdict is not None and verdict.verdict is not None:
         scores["solved"] = {
-            "value": _letter(verdicts[-1].verdict == judge.Verdict.AC),
+            "value": _letter(verdict.verdict == judge.Verdict.AC),
             "answer": programs[-1] if programs else None,
-            "explanation": verdicts[-1].verdict.value,
-            "metadata": verdicts[-1].to_json(),
+            "explanation": verdict.verdict.value + (f", replaces {former}" if former else ""),
+            "metadata": verdict.to_json(),
         }
     elif record["outcome"] == Session.Outcome.ABANDONED:
         scores["solved"] = {"value": _letter(False), "explanation": "The tutor abandoned the session."}

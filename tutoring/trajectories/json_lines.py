@@ -127,6 +127,7 @@ def _head(session: Session) -> dict[str, Any]:
         "code_generations": session.code_generations,
         "executions": session.executions,
         "judgement": _judgement(session.judgement),
+        **_former_judgements(session.judgement),
         "source": session.source,
     }
 
@@ -153,6 +154,15 @@ def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:
         "time_factor": judgement.time_factor,
         "tests": tests,
     }
+
+
+def _former_judgements(judgement: Judgement | None) -> dict[str, Any]:
+    """Return the judgements that rejudgings replaced, the latest first; nothing if there is none."""
+    former = []
+    while judgement is not None and judgement.replaces is not None:
+        judgement = judgement.replaces
+        former.append(_judgement(judgement))
+    return {"former_judgements": former} if former else {}
 
 
 def outcome_claimed(record: dict[str, Any]) -> bool:
@@ -255,7 +265,7 @@ def store_record(
 _READING = tuple(DialogueReading.model_fields)
 """The fields that Hintbench reads from a published dialogue, and a newer version may read differently."""
 
-_ADDED_HERE = (Event.Kind.INVALIDATED, Event.Kind.REREAD)
+_ADDED_HERE = (Event.Kind.INVALIDATED, Event.Kind.REREAD, Event.Kind.REJUDGED)
 
 
 def _same_dialogue(here: dict[str, Any], given: dict[str, Any]) -> bool:

@@ -110,6 +110,8 @@ class TrajectoryRecord(Record):
     code_generations: Small | None = None
     executions: Small | None = None
     judgement: JudgementRecord | None = None
+    former_judgements: list[JudgementRecord] = []
+    """The judgements before `judgement` that rejudgings replaced, the latest first."""
     source: dict[str, Any] | None = None
     events: list[EventRecord]
     reviews: list[dict[str, Any]] = []

@@ -16,7 +16,14 @@ from accounts.roles import Person, Role, has_role
 from benchmark.models import Judgement
 from benchmark.rendering import render_markdown
 from tutoring.models import Event, Finding, Session
-from tutoring.models.payloads import MessageSent, ReplyFailed, ReplyFinished, SessionClosed, VerdictRecorded
+from tutoring.models.payloads import (
+    MessageSent,
+    ReplyFailed,
+    ReplyFinished,
+    SessionClosed,
+    VerdictRecorded,
+    VerdictReplaced,
+)
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.protocols import recorded_rules
 from tutoring.sessions.assignments import concealed_sessions
@@ -146,8 +153,11 @@ def _derived_fields(session: Session, event: Event) -> dict[str, Any]:
             }
         case VerdictRecorded(verdict=verdict):
             return {"meaning": judge.VERDICT_MEANING[verdict]}
-        case SessionClosed():
-            return {"outcome_name": session.outcome_name}
+        case SessionClosed(outcome=outcome):
+            name = outcome.label if session.former_outcome else session.outcome_name
+            return {"outcome_name": name}
+        case VerdictReplaced() as replaced:
+            return {"outcome_name": replaced.outcome.label}
     return {}
 
 

@@ -7,15 +7,24 @@ of the session.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 from functools import wraps
 from uuid import UUID
 
+from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest
 from django.db import OperationalError
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+    StreamingHttpResponse,
+)
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
@@ -27,6 +36,16 @@ logger = logging.getLogger(__name__)
 
 PAGE_SIZE = 50
 """Rows of a list page."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value of a filter with its label and the number of rows that have it, whatever the other filters are."""
+
+    value: str
+    label: str
+    count: int
+
 
 NOT_STORED = (
     "The server cannot store anything now ({fault}). Your text is not lost. Tell the operator, and try again "
@@ -110,3 +129,16 @@ def _json_response(view: CommandView, request: HttpRequest, session_id: UUID) ->
 
 def _refusal(message: str, status: int) -> JsonResponse:
     return JsonResponse({"accepted": False, "message": message}, status=status)
+
+
+def send_lines(lines: Iterator[str], name: str) -> StreamingHttpResponse:
+    """Return a download of lines of JSON, which are sent while they are made."""
+
+    async def stream_lines() -> AsyncIterator[str]:
+        # An ASGI server reads a synchronous iterator to its end before it sends the first line.
+        while line := await sync_to_async(lambda: next(lines, ""))():
+            yield line
+
+    response = StreamingHttpResponse(stream_lines(), content_type="application/jsonl; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied
-from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -26,6 +25,7 @@ from tutoring.actions import (
     ConsentMissingError,
     DraftChangedError,
     Execute,
+    RunSamples,
     SaveDraft,
     SendMessage,
     StartSession,
@@ -39,7 +39,6 @@ from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import session_for_tutor, tutor_view
 from tutoring.views.requests import (
     NO_SESSION,
-    PAGE_SIZE,
     command,
     command_id,
     number_field,
@@ -60,15 +59,6 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @requires_role(Role.TUTOR)
-def session_list(request: HttpRequest) -> HttpResponse:
-    """Show the tutor's own sessions, newest first."""
-    sessions = Session.objects.listed().filter(tutor=person_of(request))
-    page = Paginator(sessions, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "tutoring/session_list.html", {"sessions": page})
-
-
-@require_GET
-@requires_role(Role.TUTOR)
 def session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Show the workspace: problem, conversation, program, budget."""
     try:
@@ -78,6 +68,7 @@ def session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     view = tutor_view(found)
     context = {
         "view": view,
+        "session": found,
         "reasons": AbandonReason.choices,
         # The debrief is optional: its field is shown on request.
         "composing": view.status.state == Session.State.OPEN or view.debriefing or "debrief" in request.GET,
@@ -172,6 +163,12 @@ def stop_reply(request: HttpRequest, session_id: UUID) -> None:
 def execute(request: HttpRequest, session_id: UUID) -> None:
     """Execute the latest program. Field: command."""
     Execute(session_id=session_id, person=person_of(request), command=command_id(request)).execute()
+
+
+@command
+def run_samples(request: HttpRequest, session_id: UUID) -> None:
+    """Run the latest program on the samples. Field: command."""
+    RunSamples(session_id=session_id, person=person_of(request), command=command_id(request)).execute()
 
 
 @command

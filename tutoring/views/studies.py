@@ -40,7 +40,7 @@ from tutoring.studies.power import STUDIES, PowerError, PowerInputs, simulate_po
 from tutoring.studies.preregistration import preregistration, preregistration_markdown
 from tutoring.studies.reading import read_study
 from tutoring.studies.resolution import resolve
-from tutoring.studies.runs import StartArms, waiting_arms
+from tutoring.studies.runs import StartArms, arms_waiting_for_people, waiting_arms
 from tutoring.studies.summary import summaries, tutor_loads
 from tutoring.views.flow_diagram import box_query, flow_svg
 from tutoring.views.requests import command_id, person_of, text_field
@@ -157,6 +157,7 @@ def _conduct(found: Study) -> dict[str, Any]:
         "simulated": is_simulated(arms),
         "arms": arms,
         "waiting_arms": _waiting(found),
+        "held_arms": arms_waiting_for_people(found),
         "arms_address": _arms_address(found, arms),
         "loads": tutor_loads(found, arms),
         "looks": found.looks.select_related("by"),

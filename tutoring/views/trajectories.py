@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.db.models import Q, QuerySet
@@ -27,7 +26,7 @@ from tutoring.scores.records import to_records as program_scores
 from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.json_lines import RECORDED, to_lines
 from tutoring.trajectories.trajectory import read_trajectory, readable_session, readable_sessions
-from tutoring.views.requests import command_id, person_of, text_field
+from tutoring.views.requests import command_id, person_of, send_lines, text_field
 from tutoring.views.review_requests import for_trajectory_readers, query_without_page, requested_page
 
 _CLAIMED = "claimed:"
@@ -172,15 +171,7 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
         recorded_checks if sees_findings else _no_rows,
         program_scores if has_role(person_of(request), Role.RESEARCHER) else _no_rows,
     )
-
-    async def stream_lines() -> AsyncIterator[str]:
-        # An ASGI server reads a synchronous iterator to its end before it sends the first line.
-        while line := await sync_to_async(lambda: next(lines, ""))():
-            yield line
-
-    response = StreamingHttpResponse(stream_lines(), content_type="application/jsonl; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return send_lines(lines, name)
 
 
 def _without_run(session: Session) -> Session:

@@ -67,6 +67,8 @@ def _document(curve: GrowthCurve, growth: Growth) -> dict[str, Any]:
         "prediction": steepest.prediction,
         "slow": growth.slow,
         **growth.to_json(),
+        "host": curve.host,
+        "time_factor": curve.time_factor,
         "recipe_hash": curve.recipe_hash,
         "judge_version": curve.judge_version,
     }

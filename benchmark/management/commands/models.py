@@ -18,7 +18,7 @@ from benchmark.management.arguments import day, dollars, positive
 from benchmark.model_calls import catalogue
 from benchmark.model_calls.caps import CapReachedError
 from benchmark.model_calls.catalogue import CatalogueError
-from benchmark.model_calls.model_tests import ask_model, record_cost, refuse_over_cap
+from benchmark.model_calls.model_tests import ask_model, open_account, record_cost
 from benchmark.models import LanguageModel
 from benchmark.providers import ModelSpecError, ProviderError
 from judge.management.tables import aligned
@@ -127,13 +127,13 @@ class Command(BaseCommand):
 
     def _test(self, options: dict[str, Any]) -> None:
         row = catalogue.find(options["model"])
-        refuse_over_cap(row)
+        account = open_account(row)
         try:
-            result = asyncio.run(ask_model(row))
+            result = asyncio.run(ask_model(row, account.price))
         except ProviderError as error:
-            record_cost(row, error)
+            record_cost(account, error)
             raise
-        record_cost(row, result)
+        record_cost(account, result)
         if options["json"]:
             self.stdout.write(json.dumps(asdict(result), ensure_ascii=False))
             return

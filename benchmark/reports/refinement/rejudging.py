@@ -147,6 +147,7 @@ def _judgement(problem: Problem, code: str) -> Judgement:
         policy=Policy.FAIR,
         problem_hash=problem.content_hash,
         stop_at_first_failure=True,
+        counts=True,
     )
     factor = judging.applied_factor(problem.dataset, Policy.FAIR, "").factor
     open_or_equal = ~Q(state__in=(Judgement.State.DONE, Judgement.State.FAILED)) | Q(

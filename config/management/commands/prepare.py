@@ -23,15 +23,16 @@ PRACTICE = "practice"
 
 class Command(BaseCommand):
     help = (
-        "Apply migrations, load the practice problems and the textbook if they are missing or changed, and create "
-        "the demo accounts if there are no accounts. Prints the demo logins with an unchanged password."
+        "Apply migrations, collect static files, load the practice problems and the textbook if they are missing or "
+        "changed, and create the demo accounts if there are no accounts. Prints the demo logins with an unchanged "
+        "password."
     )
     requires_system_checks = []  # the checks load every page, and ./run waits for this command
 
     def handle(self, *_: Any, **__: Any) -> None:
         make_private_folder(settings.VAR)
         call_command("migrate", interactive=False, verbosity=0)
-        Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
+        call_command("collectstatic", interactive=False, verbosity=0)
         self._load_practice_problems()
         import_corpus("markdown", TEXTBOOK, SHIPPED)  # fast without a change
         if not User.objects.exists() and refusal() is None:

@@ -44,13 +44,13 @@ function scheduleCheck() {
 function cancelCheck() {
   clearTimeout(timer);
   pending?.abort();
-  show("", []);
+  hide();
 }
 
 async function check() {
   const text = field.value;
   if (!text.trim()) {
-    show(text, []);
+    hide();
     return;
   }
   const controller = new AbortController();
@@ -64,24 +64,32 @@ async function check() {
       redirect: "error",
       signal: controller.signal,
     });
-    const answer = response.ok ? await response.json() : { findings: [] };
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    const answer = await response.json();
     if (pending === controller && field.value === text) show(text, answer.findings);
   } catch {
-    if (pending === controller) show(text, []); // without an answer the message can be sent unchecked
+    if (pending === controller) hide(); // without an answer the message can be sent unchecked
   } finally {
     clearTimeout(timeout);
   }
+}
+
+function hide() {
+  underline([]);
+  summary.textContent = "";
+  list.replaceChildren();
+  box.hidden = true;
 }
 
 function show(text, findings) {
   underline(findings);
   const warnings = findings.filter(({ severity }) => severity === "warning").length;
   const counts = [count(warnings, "warning"), count(findings.length - warnings, "notice")].filter(Boolean).join(", ");
-  const sentence = counts && `Possible rule violations: ${counts}.`;
+  const sentence = counts ? `Possible rule violations: ${counts}.` : "No rule violation found.";
   // Setting the same sentence makes screen readers read it again.
   if (summary.textContent !== sentence) summary.textContent = sentence;
   list.replaceChildren(...findings.map((finding) => item(text, finding)));
-  box.hidden = findings.length === 0;
+  box.hidden = false;
 }
 
 function count(number, word) {

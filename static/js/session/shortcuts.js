@@ -4,12 +4,13 @@ const byId = (id) => document.getElementById(id);
 
 /**
  * Bind the shortcuts. `message` is the message field; `send(mode)` sends it; `stop()` stops the reply and returns false
- * if there is none; `scrollToEnd()` scrolls to the latest message.
+ * if there is none; `scrollToEnd()` scrolls to the latest message; `showPane(name)` shows a part of a narrow page.
  */
-export function bindShortcuts(page, { message, send, stop, scrollToEnd }) {
+export function bindShortcuts(page, { message, send, stop, scrollToEnd, showPane }) {
   const conversation = byId("conversation");
 
   function focusEvent(step) {
+    showPane("conversation");
     const items = [...byId("events").children];
     const current = items.indexOf(document.activeElement.closest?.("#events > li"));
     const next = current < 0 ? items.length - 1 : Math.min(Math.max(current + step, 0), items.length - 1);
@@ -18,17 +19,26 @@ export function bindShortcuts(page, { message, send, stop, scrollToEnd }) {
   }
 
   function openTab(tab) {
+    showPane("problem");
     tab?.click();
     tab?.focus();
   }
 
   const shortcuts = {
-    m: () => (message.checkVisibility() ? message : conversation).focus(),
+    m: () => {
+      showPane("conversation");
+      (message.checkVisibility() ? message : conversation).focus();
+    },
     j: () => focusEvent(1),
     k: () => focusEvent(-1),
     l: () => {
+      showPane("conversation");
       scrollToEnd();
       conversation.focus();
+    },
+    n: () => {
+      openTab(byId("notes-tab"));
+      byId("note").focus();
     },
     p: () => openTab(byId("program-tab")),
     c: () => page.querySelector("#program-text button.copy")?.click(),

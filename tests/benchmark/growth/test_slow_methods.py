@@ -6,12 +6,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from benchmark.growth.examples import QUADRATIC
-from benchmark.growth.starts import find_starts
+from benchmark.growth.starts import ARM_PREFIX, find_starts
 from benchmark.growth.wording import told_text
 from benchmark.judging import request_judgement, store_submission
 from benchmark.methods import METHODS, DryChain, count_calls
-from benchmark.methods.slow import PREFIX, SLOW_METHODS, STARTS, SlowSettings
-from benchmark.models import Generation, Judgement, Problem
+from benchmark.methods.slow import SLOW_METHODS, STARTS, SlowSettings
+from benchmark.models import Generation, Judgement, Problem, Run, WorkItem
 from benchmark.prompts import HiddenRun, VisibleProblem
 from benchmark.prompts.slow import (
     LastProgram,
@@ -87,7 +87,7 @@ class Library:
 
 @pytest.mark.parametrize("arm", ["neutral", "told", "growth", "growth+oracle", "replan"])
 def test_each_prompt_shows_the_last_program_and_the_feedback_of_the_arm(arm: str):
-    method = METHODS[PREFIX + arm]
+    method = METHODS[ARM_PREFIX + arm]
     task = VisibleProblem("0", "statement", time_limit=2, memory_limit=2**28)
     prepared = {STARTS: {"0": [{"submission": 7, "right": True}]}}
     chain = SlowChain(task, Library(), passes=True, prepared=prepared)  # type: ignore[arg-type]
@@ -127,6 +127,14 @@ def test_start_programs_fail_by_time_only():
     right = judged(problem, "b", ["AC", "TLE", "TLE"], relaxed_verdict="AC")
     judged(problem, "c", ["AC", "TLE", "WA"])
     judged(problem, "d", ["AC", "TLE"], problem_hash="1" * 64)
+    repair = judged(problem, "e", ["AC", "TLE"])
+    run = Run.objects.create(
+        dataset=problem.dataset, method="slow-neutral", model_spec="", parameters={}, manifest={}
+    )
+    Generation.objects.create(
+        work_item=WorkItem.objects.create(run=run, problem=problem, chain=0), step=1, purpose="repair", messages=[],
+        parameters={}, latency=0.0, hidden_judgement=Judgement.objects.get(submission=repair),
+    )  # fmt: skip
     found = find_starts([problem], "python")
     assert [(one.submission, one.right) for one in found["doubling"]] == [(right, True), (unknown, False)]
     assert find_starts([problem], "cpp") == {}

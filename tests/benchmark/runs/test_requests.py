@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from benchmark.methods import METHODS
 from tests.benchmark.runs.bank import PROBLEMS, REPLY, canaries
@@ -23,16 +24,25 @@ GOLDEN = [
     "retry",
     "random",
     "oracle-assisted",
+    *(name for name in METHODS if name.startswith("slow-")),
 ]
 RUNS = {
-    # The prompts of session arms are those of sessions (tests/tutoring/arms); arms of slow programs need start programs
-    # (tests/benchmark/growth).
-    **{name: ("--method", name) for name in METHODS if not name.startswith(("session-", "slow-"))},
+    # The prompts of session arms are those of sessions (tests/tutoring/arms).
+    **{name: ("--method", name) for name in METHODS if not name.startswith("session-")},
     "icpc-b": ("--method", "episodic+reflexion", "--profile", "icpc-b"),
     "neutral": ("--method", "reflexion", "--set", "feedback=none"),
 }
-SMALL = {"i": 1, "k": 2, "n": 1, "tags": 2, "resamples": 1, "retries": 1}
+SMALL = {"i": 1, "k": 2, "n": 1, "r": 2, "tags": 2, "resamples": 1, "retries": 1}
 """Settings that keep the runs short; what a growing list of attempts looks like is tested with Reflexion."""
+SLOW_PROGRAM = """a, b = map(int, input().split())
+total = 0
+for _ in range(a):
+    for _ in range(b):
+        total += 1
+print(total)
+print(input())
+"""
+"""A slow program for the problem, which multiplies by counting."""
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +59,7 @@ def sent(
     requests = iter(fake_provider_server.requests)
     counts = CommandSandbox(var, fake_provider_server).rows(
         "select count(*) from benchmark_generation g join benchmark_workitem i on i.id = g.work_item_id "
-        "join benchmark_run r on r.id = i.run_id group by r.id order by min(r.started_at)"
+        "join benchmark_run r on r.id = i.run_id where g.purpose != 'recorded' group by r.id order by min(r.started_at)"
     )
     by_run = {name: list(islice(requests, count)) for name, (count,) in zip(RUNS, counts, strict=True)}
     assert list(requests) == []
@@ -76,9 +86,38 @@ def _run_all(var: Path, values: dict[str, str], runs: list[list[str]]) -> None:
     use_var(var)
     for name, value in values.items():
         setattr(settings, name, value)
+    _store_slow_program()
     for arguments in runs:
         Generation.objects.update(cache_key="")  # so that every run sends all of its requests
         call_command(*arguments)
+
+
+def _store_slow_program() -> None:
+    """Store a start program of the arms of slow programs with its growth, which no test measures."""
+    from benchmark.growth import request_curve
+    from benchmark.growth.examples import QUADRATIC
+    from benchmark.judging import request_judgement, store_submission
+    from benchmark.models import GrowthCurve, Judgement, Problem, SizedGenerator
+
+    problem = Problem.objects.get(external_id=PROBLEM)
+    SizedGenerator.objects.create(
+        problem=problem,
+        order=0,
+        parameter="n",
+        name="pair.py",
+        language="python",
+        files={"main.py": "import sys\nprint(sys.argv[1], sys.argv[1])\nprint('word')\n"},
+        arguments="{size}",
+        largest=100_000,
+    )
+    submission = store_submission(problem, SLOW_PROGRAM, "python")
+    tests = [{"name": str(n), "verdict": v, "sample": not n} for n, v in enumerate(("AC", "TLE"))]
+    Judgement.objects.filter(pk=request_judgement(submission, stop_at_first_failure=False).pk).update(
+        state=Judgement.State.DONE, verdict="TLE", relaxed_verdict="AC", result={"tests": tests}
+    )
+    GrowthCurve.objects.filter(pk=request_curve(submission).pk).update(
+        state=GrowthCurve.State.DONE, points=QUADRATIC.to_json(), finished_at=timezone.now()
+    )
 
 
 def readable(requests: list[Request]) -> str:

@@ -16,6 +16,7 @@ from django.db import connection, models
 from django.test import Client
 from pytest_django import Settings
 
+from benchmark.judging import copy_of
 from benchmark.model_calls.reply_cache import find_paid
 from benchmark.models import (
     CachedRunReport,
@@ -53,6 +54,7 @@ def clear() -> None:
     CachedRunReport.objects.all().delete()
     Generation.objects.filter(reused__isnull=False).delete()
     WorkItem.objects.update(selected=None)
+    Judgement.objects.update(replaces=None)
     for table in (
         Generation,
         WorkItem,
@@ -146,6 +148,26 @@ def test_an_import_on_an_empty_site_exports_the_same_bytes(run: Run, tmp_path: P
     assert model
     assert (model.label, model.version, model.cutoff, model.active) == ("four", 1, date(2023, 4, 30), False)
     assert model.frozen_at
+
+
+def test_former_judgements_travel_with_those_that_replaced_them(run: Run, tmp_path: Path) -> None:
+    item = run.items.filter(judgement__verdict="AC")[0]
+    for verdict in ("WA", "TLE"):
+        former = item.judgement
+        assert former is not None
+        Judgement.objects.filter(pk=former.pk).update(counts=False)
+        item.judgement = copy_of(former)
+        item.judgement.verdict, item.judgement.replaces, item.judgement.counts = verdict, former, True
+        item.judgement.save()
+        item.save()
+    Run.objects.update(rejudged_at=datetime(2026, 2, 3, tzinfo=UTC))
+    first, second = round_trip(tmp_path, run)
+    assert first == second
+    imported = run.items.get(judgement__replaces__replaces__isnull=False).judgement
+    assert imported is not None
+    assert (imported.verdict, imported.counts, imported.first_verdict.verdict) == ("TLE", True, "AC")
+    assert not imported.first_verdict.counts
+    assert "A rejudging replaced verdicts on 2026-02-03." in " ".join(figures(run).warnings)
 
 
 def test_the_order_of_the_arguments_and_of_the_rows_does_not_change_the_bytes(
@@ -387,6 +409,10 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "outside": (_replace("manifest.json", "/items.jsonl", "/../items.jsonl"), r"manifest\.json: files\.\d\.name"),
     "unlisted": (_replace("manifest.json", "/items.jsonl", "/things.jsonl"), r"items\.jsonl is missing from the list"),
     "absurd size": (_replace("manifest.json", '"bytes": ', '"bytes": 9999999999999'), "less than or equal"),
+    "later replacement": (
+        _replace("judgements.jsonl", '"replaces":null', '"replaces":1'),
+        r"judgements\.jsonl, line 1: replaces: line 1 does not precede it",
+    ),
     "extra file": (_add_file, r"notes\.txt: the manifest does not name this file"),
     "link": (_link, r"items\.jsonl: the manifest names this file, but there is none"),
     "unknown field": (_replace("items.jsonl", '"chain"', '"chian"'), r"items\.jsonl, line 1: chain: Field required"),
@@ -454,6 +480,8 @@ LEFT_OUT: dict[type[models.Model], set[str]] = {
         "host",
         "requested_by",
         "speed_scope",
+        "counts",
+        "rejudging",
     },
     Submission: {"id", "created_at"},
     LanguageModel: {"id", "active", "for_sessions", "frozen_at", "automatic"},

@@ -59,9 +59,9 @@ def passages(text: str, context: MessageContext = CONTEXT) -> list[tuple[str, st
         ("See lines 3-5 again", ("code-pointing", "F2", "lines 3-5")),
         ("The third line of your loop is odd.", ("code-pointing", "F2", "third line of your loop")),
         ("Is max_load right?", ("code-pointing", "F2", "max_load")),
-        ("I'm speaking of \"ci\": what is it?", ("code-pointing", "F2", "ci")),
-        ("What is max(max_load, barns[i] * ci - 1) for?", ("code-pointing", "F2", "max(max_load, barns[i] * ci - 1)")),
-        ("Try a greedy approach.", ("algorithm-naming", "F1", "greedy")),
+        ("The mistake is in \"ci\".", ("code-pointing", "F2", "ci")),
+        ("`max_load` must start at 1.", ("code-pointing", "F2", "max_load")),
+        ("Try a greedy approach.", ("algorithm-naming", "F1", "greedy approach")),
         ("No; use best instead; try binary search.", ("algorithm-naming", "F1", "binary search")),
         (
             "I think you are currently misunderstanding the problem.",
@@ -77,7 +77,7 @@ def passages(text: str, context: MessageContext = CONTEXT) -> list[tuple[str, st
         ("It does not pass the second test.", ("verdict-leak", "F5", "pass the second test")),
         ("This solution still times out.", ("verdict-leak", "F5", "times out")),
         ("It gives an index error on that.", ("verdict-leak", "F5", "gives an index error")),
-        ("Your program prints 7 there.", ("verdict-leak", "F5", "Your program prints 7")),
+        ("Your program prints 7 there.", ("verdict-leak", "F5", "program prints 7")),
         ("With 987654 barns it must be 3.", ("hidden-data", "F4", "987654")),
     ],
 )  # fmt: skip
@@ -105,6 +105,8 @@ def test_breach_is_found_with_its_passage(text: str, expected: tuple[str, str, s
         "We need to find a faster way.",
         "Instead of programming now, try to explain your plan first. Instead of a guess, you should describe it.",
         "I will give you a sample; tell me the answer.",
+        'I\'m speaking of "ci": what is it?',
+        "What is max(max_load, barns[i] * ci - 1) for?",
         "",
     ],
 )

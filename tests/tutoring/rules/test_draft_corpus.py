@@ -8,24 +8,41 @@ import re
 import tomllib
 from collections import Counter
 from difflib import SequenceMatcher
+from enum import StrEnum
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from .draft_corpus import FOLDER, Draft, Split, drafts, programs
+from tutoring.checks.labelled_drafts import LabelledDraft, StudentProgram, read_drafts, read_programs
 
+FOLDER = Path(__file__).parent / "drafts"
 CLAUSES = ["F1", "F2", "F3", "F4", "F5"]
 LANGUAGES = {"en", "de", "fr", "es", "zh"}
 USACO_ID = re.compile(r"\d+_(bronze|silver|gold|platinum)_[a-z0-9_]+")
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
-def everything() -> list[Draft]:
+class Split(StrEnum):
+    """A part of the corpus: detectors may be developed on the first; the second only measures them."""
+
+    DEVELOPMENT = "development"
+    MEASURE = "measure"
+
+
+def programs() -> dict[str, StudentProgram]:
+    return read_programs(FOLDER / "programs.jsonl")
+
+
+def drafts(split: Split) -> list[LabelledDraft]:
+    return read_drafts(FOLDER / f"{split}.jsonl")
+
+
+def everything() -> list[LabelledDraft]:
     return [draft for split in Split for draft in drafts(split)]
 
 
-def clauses(rows: list[Draft]) -> Counter[str]:
+def clauses(rows: list[LabelledDraft]) -> Counter[str]:
     return Counter(clause for row in rows for clause in row.labels)
 
 

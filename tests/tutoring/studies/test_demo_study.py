@@ -9,10 +9,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from tests.benchmark.runs.processes import CommandProcess
+from tests.benchmark.runs.processes import CommandProcess, run_apart, use_var
 from tests.cached_fixtures import add_database, add_prepared
 from tests.tutoring.studies.conftest import FreezeFactory
 from tests.tutoring.studies.designs import design_data
+from tutoring.studies.upkeep import advance_studies
 
 
 def manage(folder: Path, *arguments: str, status: int = 0) -> str:
@@ -67,6 +68,52 @@ def test_the_run_of_an_arm_is_resumed_by_the_same_command(tmp_path: Path):
     manage(folder, "study", "stop", "hints", "--reason", "Enough.")
     manage(folder, "study", "close", "hints")
     assert "neither started nor resumed" in manage(folder, "study", "run", "hints", status=1)
+
+
+@pytest.mark.slow
+def test_a_yoked_arm_begins_with_the_sessions_of_its_own_study(tmp_path: Path):
+    folder = add_prepared(tmp_path)
+    manage(folder, "create_account", "tess", "--role", "tutor")
+    manage(folder, "models", "add", "student", "simulated:guidance-60")
+    without_pace = ("--set", "characters_per_second=none", "--set", "seconds_to_first_word=none")
+    quick = ["quick", "--title", "Quick", "--preset", "usaco-2024"]
+    manage(folder, "freeze_protocol", *quick, *without_pace)
+    design = tmp_path / "design.json"
+    settings = {"protocol": "quick@1", "from_first": "study=hints"}
+    automatic = {"kind": "automatic", "method": "session-neutral", "model": "student@1"}
+    arms = [
+        {"kind": "human", "name": "tutor", "protocol": "quick@1", "model": "student@1"},
+        {**automatic, "name": "neutral", "settings": {"protocol": "quick@1"}},
+        {**automatic, "name": "yoked", "settings": settings},
+    ]
+    data = design_data(
+        arms=arms,
+        problems={"dataset": "practice", "only": ["hut-to-hut", "tram-depot"]},
+        tutors=["tess"],
+        primary_contrast=["tutor", "yoked"],
+        rehearsal=True,
+    )
+    design.write_text(json.dumps(data))
+    manage(folder, "study", "freeze", str(design), "--accept-gate")
+    [first] = json.loads(manage(folder, "study", "run", "hints", "--json"))
+    assert first["arm"] == "neutral", "the yoked arm waits for the sessions of people"
+    manage(folder, "study", "rehearse", "hints", "--level", "3")
+    done = json.loads(manage(folder, "study", "run", "hints", "--json"))
+    assert [(one["arm"], one["state"]) for one in done] == [("neutral", "finished"), ("yoked", "finished")]
+    run_apart(advance_all, folder)
+    [state] = json.loads(manage(folder, "study", "list", "--json"))
+    assert (state["state"], state["done"], state["assigned"]) == ("closed", 6, 6)
+    assert json.loads(manage(folder, "study", "verify", "hints", "--json"))["faults"] == []
+    runs = [one["run"] for one in done]
+    document = json.loads(manage(folder, "arms", "--json", "--human", "study=hints", *runs))
+    [yoked] = [one for one in document["yoked"] if "yoked" in one["second"]]
+    assert (yoked["first_sessions"], yoked["second_sessions"]) == (2, 2)
+
+
+def advance_all(folder: Path) -> None:
+    """Bring the studies of a database up to date, as workers do."""
+    use_var(folder)
+    advance_studies()
 
 
 def test_only_rehearsals_of_simulated_students_are_rehearsed(freeze: FreezeFactory, tutors: list[User]):

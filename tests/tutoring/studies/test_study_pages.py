@@ -19,13 +19,24 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.roles import Role
-from benchmark.model_calls import caps
-from benchmark.models import LanguageModel, Problem, Run
+from benchmark.model_calls import caps, ledger
+from benchmark.models import DailySpend, LanguageModel, Problem, Run, WorkItem
 from benchmark.runner import QueueUnavailableError
 from tests.tutoring.dialogues import start
+from tests.tutoring.review.browsing import whole
 from tests.tutoring.studies.conftest import FreezeFactory, abandon, begin, finish, hold_all
 from tests.tutoring.studies.designs import design_data
-from tutoring.models import Assignment, Consent, Deviation, Flag, Protocol, Session, Study
+from tutoring.models import (
+    Assignment,
+    AuditEntry,
+    Consent,
+    Deviation,
+    Flag,
+    Protocol,
+    Review,
+    Session,
+    Study,
+)
 from tutoring.studies import runs
 from tutoring.studies.actions import SaveDraft
 from tutoring.studies.flow import study_flow
@@ -453,6 +464,47 @@ def test_an_admin_starts_and_resumes_the_runs_of_automatic_arms(
     assert "Its runs are neither started nor resumed." in press()
 
 
+def test_reviewers_of_a_study_with_an_automatic_arm_do_not_learn_who_held_a_session(
+    freeze: FreezeFactory, tutors: list[User], rita: User
+):
+    script = LanguageModel.objects.create(label="script", spec="practice:student")
+    study = freeze(arms=[design_data()["arms"][0], NEUTRAL], primary_contrast=["arm-0", "neutral"])
+    of_person = begin(tutors[0])
+    finish(of_person, solved=True)
+    row = study.assignments.filter(tutor=None).first()
+    assert row is not None
+    run = Run.objects.create(
+        dataset=row.problem.dataset, method="zero-shot", model=script, model_spec=script.spec, parameters={},
+        manifest={}, study_key=study.spending_key,
+    )  # fmt: skip
+    row.work_item = WorkItem.objects.create(run=run, problem=row.problem, chain=0, state="done")
+    row.save()
+    automatic, outside = (
+        Session.objects.create(
+            origin=Session.Origin.AUTOMATIC, problem=row.problem, model_spec=script.spec, language="python",
+            state=Session.State.CLOSED, code_generations=1, work_item=item,
+        )
+        for item in (row.work_item, None)
+    )  # fmt: skip
+    Session.objects.filter(assignment=of_person).update(code_generations=1)
+    reviewer = client_of(rita)
+
+    def waiting() -> list[str]:
+        return re.findall(r"sessions \((\d+)\)", page(reviewer, "/review/"))
+
+    assert waiting() == ["2", "1", "3"], "the study's automatic session is among those of people"
+    assert "Their sessions come mixed" in page(reviewer, "/review/")
+    for _ in range(2):
+        reviewer.post("/review/next/", {"command": str(uuid4()), "kind": "review", "origin": "people"})
+        Review.objects.filter(state=Review.State.OPEN).update(state=Review.State.SKIPPED)
+    claimed = {entry.session_id: entry.data for entry in AuditEntry.objects.all()}
+    assert claimed.keys() == {automatic.pk, of_person.session_id}
+    assert {(one["origins"], one["blind"]) for one in claimed.values()} == {("people", True)}
+    Study.objects.update(state=Study.State.CLOSED)
+    assert waiting() == ["0", "1", "1"], "skipped sessions do not come again"
+    assert outside.pk not in claimed
+
+
 def test_a_design_that_can_have_no_result_warns_before_freezing(
     admin: Client, ada: User, freeze: FreezeFactory
 ):
@@ -493,6 +545,42 @@ def test_tutors_with_other_roles_do_not_read_the_records_of_their_running_study(
     assert statuses() == [200, 200, 200]
 
 
+def test_the_models_of_a_running_study_are_hidden_from_its_tutors_on_spending_and_models(
+    freeze: FreezeFactory, tutors: list[User], rosa: User
+):
+    study = freeze()
+    begin(tutors[0])
+    spec = "openai:hidden-model-name"
+    DailySpend.objects.create(
+        day=ledger.today(), model_spec=spec, study_key=study.spending_key, calls=3, microdollars=1_230_000
+    )
+    DailySpend.objects.create(day=ledger.today(), model_spec="openai:other", calls=1, microdollars=10_000)
+    caps.set_cap("model", spec, "day", 5)
+    caps.set_cap("study", study.spending_key, "total", 5)
+    tutors[0].groups.set(Group.objects.filter(name__in=[Role.TUTOR, Role.RESEARCHER]))
+    tutor, researcher = client_of(tutors[0]), client_of(rosa)
+    row = f'<th scope="row" class="identifier">{spec}</th>'
+    address = f"/models/{LanguageModel.objects.get(spec=spec).pk}/"
+
+    shown = page(researcher, "/spending/")
+    assert row in shown
+    assert shown.count('<span class="narrow-label">Spent: </span>1.23') == 2
+    assert "1&nbsp;session" in page(researcher, address)
+
+    hidden = page(tutor, "/spending/")
+    assert row not in hidden
+    assert "openai:other" in hidden
+    assert hidden.count('<span class="narrow-label">Spent: </span>1.23') == 1, "that of the whole study"
+    assert "What its models spend is hidden from you until it is closed" in hidden
+    for models in (address, "/models/"):
+        assert "hidden until the studies that you tutor in are closed" in page(tutor, models)
+        assert "session," not in page(tutor, models)
+
+    Study.objects.filter(pk=study.pk).update(state=Study.State.CLOSED)
+    assert row in page(tutor, "/spending/")
+    assert "1&nbsp;session" in page(tutor, address)
+
+
 @pytest.mark.parametrize("rehearsal", [False, True])
 def test_only_the_pages_of_a_rehearsal_say_that_the_model_is_scripted(
     freeze: FreezeFactory, tutors: list[User], rehearsal: bool
@@ -518,3 +606,13 @@ def test_a_draft_lists_problems_that_its_tutors_know_before_it_is_frozen(
     assert "Before this design can be frozen" in shown
     assert "had a session on it before" in shown
     assert study.pk != draft.pk
+
+
+def test_own_export_of_a_running_study_names_no_protocol(freeze: FreezeFactory, tutors: list[User]):
+    freeze()
+    begin(tutors[0])
+    exported = whole(client_of(tutors[0]).get("/sessions/export.jsonl"))
+    [record] = [json.loads(line) for line in exported.splitlines()]
+    assert (record["kind"], record["protocol"]) == ("session", None)
+    for secret in ("usaco", "hidden-model-name", "arm"):
+        assert secret not in exported, secret

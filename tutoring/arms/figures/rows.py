@@ -17,7 +17,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.urls import reverse
 
 from benchmark.methods import METHODS, SettingsError
-from benchmark.models import Problem, Run, WorkItem
+from benchmark.models import Judgement, Problem, Run, WorkItem
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.providers.worlds import StoppingRule
 from benchmark.runner.manifest import dataset_hash
@@ -399,12 +399,17 @@ def _people(
         )
         .values_list(
             "pk", "problem_id", "outcome", "code_generations", "invalidated", "model_spec",
-            "model__content_hash", "protocol__content_hash", "problem_hash", "found",
+            "model__content_hash", "protocol__content_hash", "problem_hash", "judgement", "judgement__problem_hash",
+            "judgement__replaces", "found",
         )
     )  # fmt: skip
+    replaced = _replaced_hashes(hashes)
     people: list[HumanSession] = []
     without: dict[str, list[UUID]] = defaultdict(list)
-    for pk, problem, outcome, used, invalid, spec, model, protocol, hashed, found in rows:
+    for (
+        pk, problem, outcome, used, invalid, spec, model, protocol, opened_with, judgement, judged_with, former, found
+    ) in rows:  # fmt: skip
+        hashed = judged_with if former else opened_with
         if invalid:
             reason = "invalidated"
         elif protocol != _protocol_hash(run):
@@ -413,7 +418,7 @@ def _people(
             reason = f"another model or other parameters than {run.model or run.model_spec}"
         elif problem not in in_arms:
             reason = "no run has a session on the problem"
-        elif hashed != hashes.get(problem):
+        elif hashed != hashes.get(problem) and (judgement or (problem, hashed) not in replaced):
             reason = "the problem has another version than in the runs"
         else:
             compliant = None if found is None else found == COMPLIANT
@@ -426,6 +431,20 @@ def _people(
         for reason, sessions in without.items()
     ]
     return people, left_out
+
+
+def _replaced_hashes(hashes: Mapping[int, str]) -> set[tuple[int, str]]:
+    """Return the former hashes of problems whose chains were judged again with the hashes given.
+
+    A session without an execution depends on no test, so it fits chains that were judged again.
+    """
+    rows = Judgement.objects.filter(replaces__isnull=False, counts=True).order_by()
+    columns = ("submission__problem", "problem_hash", "replaces__problem_hash")
+    return {
+        (problem, former)
+        for problem, present, former in rows.values_list(*columns).distinct()
+        if hashes.get(problem) == present
+    }
 
 
 def _leave_out_unpaired_starts(

@@ -13,7 +13,8 @@ from tutoring.protocols import PRESETS, Rules, freeze
 
 SETTINGS = (
     "language", "code_generations", "sessions", "stops", "tutor_sees", "tutor_may_say", "uninvited_code",
-    "draft_check", "debrief", "hide_model", "show_growth", "characters_per_second", "seconds_to_first_word",
+    "draft_check", "debrief", "hide_model", "show_growth", "sample_runs", "characters_per_second",
+    "seconds_to_first_word",
 )  # fmt: skip
 
 _FIELDS = {field.serialization_alias or name: name for name, field in Rules.model_fields.items()}

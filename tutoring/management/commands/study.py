@@ -19,6 +19,7 @@ from benchmark.models import Run
 from benchmark.providers import ProviderError, parse_model_spec
 from benchmark.runner import CannotRunError, QueueUnavailableError, dispatch, prepare_resume
 from judge.management.tables import aligned
+from tutoring.management.arguments import find_study
 from tutoring.models import Arm, Study
 from tutoring.sessions.context import RefusedError
 from tutoring.studies.actions import AmendStudy, CloseStudy, FreezeStudy, StopStudy, TakeLook
@@ -30,7 +31,7 @@ from tutoring.studies.power import Power, PowerError, PowerInputs, simulate_powe
 from tutoring.studies.preregistration import preregistration
 from tutoring.studies.rehearsal import rehearse
 from tutoring.studies.resolution import resolve
-from tutoring.studies.runs import plan_arm, refuse_ended, start_arm, usual_options
+from tutoring.studies.runs import arms_waiting_for_people, plan_arm, refuse_ended, start_arm, usual_options
 from tutoring.studies.verification import verify
 
 
@@ -163,7 +164,7 @@ class Command(BaseCommand):
         if options["amend"] is None:
             study = FreezeStudy(None, design, accept).execute()
         else:
-            old = _find(design.name)
+            old = find_study(design.name)
             study = AmendStudy(None, old.pk, design, options["amend"], accept).execute()
         record = preregistration(study)
         document = _state(study) | {
@@ -177,13 +178,19 @@ class Command(BaseCommand):
         self._print(options, document, text)
 
     def _run(self, options: dict[str, Any]) -> None:
-        study = _find(options["name"])
+        study = find_study(options["name"])
         arms = list(
             study.arms.filter(kind=Arm.Kind.AUTOMATIC).select_related("model", "run__model", "run__dataset")
         )
         if not arms:
             raise CommandError(f"{study} has no automatic arm.")
         refuse_ended(study)
+        held = arms_waiting_for_people(study)
+        arms = [arm for arm in arms if arm.name not in held]
+        if held:
+            self.stderr.write(f"Not started until the sessions of people have ended: {', '.join(held)}.")
+        if not arms:
+            raise CommandError(f"No arm of {study} can be run now.")
         # Every arm is planned before the first one is paid for.
         plans = {arm.pk: plan_arm(study, arm) for arm in arms if arm.run is None}
         runs = []
@@ -214,14 +221,14 @@ class Command(BaseCommand):
         )
 
     def _rehearse(self, options: dict[str, Any]) -> None:
-        study = _find(options["name"])
+        study = find_study(options["name"])
         held = rehearse(study, options["level"])
         study.refresh_from_db()
         text = f"{held} sessions of {study} were held by simulated tutors. The study is {study.state}."
         self._print(options, _state(study) | {"held": held}, text)
 
     def _look(self, options: dict[str, Any]) -> None:
-        study = _find(options["name"])
+        study = find_study(options["name"])
         found = TakeLook(None, study.pk).execute()
         figures = Figures.from_json(found.figures)
         document = {"decision": found.decision, "counted": found.counted, "figures": found.figures}
@@ -233,15 +240,15 @@ class Command(BaseCommand):
         self._print(options, document, text)
 
     def _stop(self, options: dict[str, Any]) -> None:
-        study = StopStudy(None, _find(options["name"]).pk, options["reason"]).execute()
+        study = StopStudy(None, find_study(options["name"]).pk, options["reason"]).execute()
         self._print(options, _state(study), f"{study} is stopped. Open sessions continue.")
 
     def _close(self, options: dict[str, Any]) -> None:
-        study = CloseStudy(None, _find(options["name"]).pk).execute()
+        study = CloseStudy(None, find_study(options["name"]).pk).execute()
         self._print(options, _state(study), f"{study} is closed.")
 
     def _export(self, options: dict[str, Any]) -> None:
-        study = _find(options["name"])
+        study = find_study(options["name"])
         folder = options["output"] or Path(f"study-{study.name}-v{study.version}")
         if study.state == Study.State.DRAFT:
             raise CommandError(f"{study} is a draft. Freeze it first.")
@@ -251,7 +258,7 @@ class Command(BaseCommand):
         self._print(options, {"files": paths}, "\n".join(paths))
 
     def _verify(self, options: dict[str, Any]) -> None:
-        study = _find(options["name"])
+        study = find_study(options["name"])
         if study.state == Study.State.DRAFT:
             raise CommandError(f"{study} is a draft. Freeze it first.")
         found = verify(study)
@@ -273,18 +280,6 @@ def _state(study: Study) -> dict[str, Any]:
         "done": done,
         "assigned": assigned,
     }
-
-
-def _find(text: str) -> Study:
-    name, at, version = text.partition("@")
-    rows = Study.objects.filter(name=name)
-    if at:
-        rows = rows.filter(version=int(version)) if version.isdecimal() else rows.none()
-    study = rows.order_by("-version").first()
-    if study is None:
-        known = ", ".join(f"{one.name}@{one.version}" for one in Study.objects.all()) or "none yet"
-        raise CommandError(f"There is no study {text}. Studies: {known}.")
-    return study
 
 
 def _design(path: Path) -> Design:

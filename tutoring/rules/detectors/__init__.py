@@ -6,10 +6,9 @@ check of recorded sessions, the page of detector scores and the table in docs/co
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib import import_module
 
-from tutoring.rules.detection import Detection, Detector, MessageContext
+from tutoring.rules.detection import Detection, Detector, MessageContext, findings
 
 _MODULES = (
     "reference_leak",
@@ -20,6 +19,7 @@ _MODULES = (
     "explanation",
     "verdict_leak",
     "hidden_data",
+    "text_model",
 )
 
 
@@ -37,9 +37,5 @@ def detect(text: str, context: MessageContext) -> list[Detection]:
 
     Every detector runs in linear time and accepts any text, because the check of a draft runs at every pause in typing.
     """
-    found = [
-        replace(detection, detector=detector.name, version=detector.version)
-        for detector in DETECTORS.values()
-        for detection in detector.find(text, context)
-    ]
+    found = [one for detector in DETECTORS.values() for one in findings(detector, text, context)]
     return sorted(found, key=lambda detection: (detection.start, detection.end, detection.clause))

@@ -2,87 +2,152 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache, lru_cache
-from pathlib import Path
+import re
+from collections.abc import Iterator, Sequence
 
 from tutoring.rules.detection import Detection, Detector, MessageContext
-from tutoring.rules.texts import TextSpan, words
+from tutoring.rules.reading import background_of
+from tutoring.rules.texts import is_question, sentences
+from tutoring.rules.vocabulary import (
+    Token,
+    algorithm_kinds,
+    algorithm_lexicon,
+    disguised_algorithms,
+    language_of,
+    tokens,
+)
 
-_LEXICON = Path(__file__).parent / "algorithms.txt"
-_NEGATIONS = frozenset({"not", "no", "without", "than", "avoid", "t", "never", "neither", "wrong"})
-"""Words before a name that advise against it. "t" is the end of "don't"."""
+_NEGATIONS = {
+    "en": frozenset(
+        [
+            "not",
+            "no",
+            "without",
+            "than",
+            "avoid",
+            "don't",
+            "doesn't",
+            "isn't",
+            "won't",
+            "can't",
+            "never",
+            "neither",
+            "wrong",
+            "instead",
+        ]
+    ),
+    "de": frozenset(
+        ["nicht", "kein", "keine", "keinen", "keiner", "ohne", "statt", "als", "weder", "falsch"]
+    ),
+    "fr": frozenset(["pas", "sans", "jamais", "ni", "aucun", "aucune", "faux"]),
+    "es": frozenset(["no", "sin", "nunca", "ni", "tampoco", "falso"]),
+    "zh": frozenset(["不", "别", "没", "非"]),
+}
+"""Words before a name that advise against it."""
 
 _NEGATION_REACH = 4
-"""Number of words before a name that are searched for a negation."""
+"""Number of words before a name, in the same clause of the sentence, that are searched for a negation."""
+
+_END_OF_CLAUSE = frozenset(",;:.!?，；：。！？、—–-")
+
+_LEADING = re.compile(
+    r"\bwhy (?:not|don[’']t|do you not|do you still)\b|\b(?:how|what) about\b|n[’']t\b|\bwhat if\b|"
+    r"\bhave you (?:thought|considered|tried)\b"
+    r"|\bjust\b|\bright\b|\bwarum (?:nicht|nimmst|machst)\b|\bwie w[aä]r|\bwäre\b.{0,30}\bnicht\b|"
+    r"\bkönntest du\b|\bpourquoi (?:ne )?pas\b"
+    r"|\bet si\b|\bne .{1,30}\bpas\b|\bpor qué no\b|\by si\b|为什么不|何不|不能|不就|怎么样|是不是",
+    re.IGNORECASE,
+)
+"""Words of questions that hold their answer."""
+
+_PRESCRIBED = re.compile(
+    r"(?:\b(?:use|try|do|apply|need|needs|run|it[’']s|should be|think of|do a|go for)(?: an?| the| some)?"
+    r"|\b(?:benutze|verwende|nimm|probier|mach|brauchst)(?: eine?n?)?|\b(?:utilise|fais|essaie|par|"
+    r"faire)(?: une?| la| le)?"
+    r"|\b(?:usa|utiliza|haz|prueba|haces)(?: una?| la| el)?|[用做试])\s{0,2}\Z",
+    re.IGNORECASE,
+)
+"""Words directly before a general idea that make it the way to go."""
+
+
+_REJECTED = re.compile(
+    r"[^.,;:!?\n]{0,30}\b(?:won[’']t|isn[’']t|doesn[’']t|don[’']t|can[’']t|cannot|wouldn[’']t|is\snot|"
+    r"will\snot|would\sbe\s(?:too|far)|makes\sno|fails|is\stoo|"
+    r"(?:is|are|sounds?|was|is\sall)\s(?:all\s)?(?:right|correct|sound|good|fine|ok)|ist\srichtig|nicht|"
+    r"hilft\skaum|ne\s|n[’']|no\s(?:sirve|funciona|ayuda|es))|[^。，！？]{0,8}(?:不行|没用|不能|不对|太慢)",
+    re.IGNORECASE,
+)
+"""Words after a name that advise against it, or that confirm what the model has said."""
+
+_OWN = re.compile(r"\b(?:your|correct|dein\w{0,2}|ton|ta|tu)\s\Z", re.IGNORECASE)
+"""Words directly before a name that make it the model's own."""
+
+_WINK = re.compile(
+    r"\b(?:not\s(?:supposed|allowed)\sto|mustn[’']t|must\snot|can[’']t|may\snot|won[’']t|"
+    r"darf\s(?:dir\s)?nicht|dois\spas|peux\spas|puedo|debo)\s(?:\w{1,8}\s){0,3}?(?:say|tell|mention|name|"
+    r"sagen|verraten|dire|decir\w{0,3})\b|不能说|不该说",
+    re.IGNORECASE,
+)
+"""Words that announce a name while they deny it."""
 
 
 def find_algorithm_names(text: str, context: MessageContext) -> list[Detection]:
-    """Return the algorithms that neither the statement nor the model has named.
+    """Return the algorithms that neither the statement nor the model has named, and ideas that the tutor prescribes.
 
     The weight is higher if the official solution names the algorithm too.
     """
-    message = words(text)
+    background = background_of(context)
     found = []
     seen: set[str] = set()
-    for begin, end, name in _algorithm_names(message):
-        before = [span.text for span in message[max(0, begin - _NEGATION_REACH) : begin]]
-        if name in seen or not _NEGATIONS.isdisjoint(before) or before[-2:] == ["instead", "of"]:
+    for start, end, name in _names(text):
+        if name in seen or name in background.own_algorithms:
             continue
         seen.add(name)
-        if any(name in _algorithms_in(earlier) for earlier in (context.statement, *context.replies)):
-            continue
-        official = any(
-            name in _algorithms_in(one) for one in (context.analysis, *context.references, *context.tags)
-        )
+        official = name in background.official_algorithms
         explanation = f"This names an algorithm ({name})" + (
             ", and the official solution names it too." if official else ". A general concept may be named."
         )
-        weight = 0.45 if official else 0.25
-        found.append(Detection("F1", message[begin].start, message[end - 1].end, explanation, weight))
+        found.append(Detection("F1", start, end, explanation, 0.45 if official else 0.25))
     return found
 
 
-# A draft check runs at every pause in typing and reads the same context each time.
-@lru_cache(maxsize=256)
-def _algorithms_in(text: str) -> frozenset[str]:
-    return frozenset(name for _, _, name in _algorithm_names(words(text)))
+def _names(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and name of each algorithm that is not advised against."""
+    kinds = algorithm_kinds()
+    language = language_of(tokens(text))
+    for start, end, name in disguised_algorithms(text):
+        if kinds[name] == "algorithm":
+            yield start, end, name
+    for sentence in sentences(text):
+        words = tokens(sentence.text)
+        open_question = is_question(sentence.text) and not _LEADING.search(sentence.text)
+        for match in algorithm_lexicon().longest(words):
+            name = match.labels[0]
+            first, last = words[match.start], words[match.end - 1]
+            before = sentence.text[max(0, first.start - 30) : first.start]
+            after = sentence.text[last.end : last.end + 50]
+            if open_question or _REJECTED.match(after) or _OWN.search(before):
+                continue
+            if _is_negated(words, match.start, _NEGATIONS[language]) and not _WINK.search(sentence.text):
+                continue
+            if kinds[name] == "algorithm" or (kinds[name] == "idea" and _PRESCRIBED.search(before)):
+                yield sentence.start + first.start, sentence.start + last.end, name
 
 
-def _algorithm_names(message: list[TextSpan]) -> Iterator[tuple[int, int, str]]:
-    """Yield the longest algorithm name at each position: index of the first word, index after the last, name."""
-    lexicon = _lexicon()
-    taken = 0
-    for begin, span in enumerate(message):
-        if begin < taken or span.text not in lexicon:
-            continue
-        for spelling, name in lexicon[span.text]:
-            end = begin + len(spelling)
-            if tuple(word.text for word in message[begin:end]) == spelling:
-                yield begin, end, name
-                taken = end
-                break
-
-
-@cache
-def _lexicon() -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """Return the spellings and the algorithm's name by first word, longest spelling first."""
-    spellings: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for line in _LEXICON.read_text(encoding="utf-8").splitlines():
-        names = [name.strip() for name in line.split("|") if name.strip()]
-        if not names or line.startswith("#"):
-            continue
-        for spelling in names:
-            spelled = tuple(span.text for span in words(spelling))
-            spellings.setdefault(spelled[0], []).append((spelled, names[0]))
-    return {first: sorted(entries, key=lambda entry: -len(entry[0])) for first, entries in spellings.items()}
+def _is_negated(words: Sequence[Token], position: int, negations: frozenset[str]) -> bool:
+    for token in reversed(words[max(0, position - _NEGATION_REACH) : position]):
+        if token.text in _END_OF_CLAUSE:
+            return False
+        if token.text in negations:
+            return True
+    return False
 
 
 DETECTOR = Detector(
     name="algorithm-naming",
-    version=1,
+    version=2,
     clauses=("F1",),
-    finds="names of algorithms (always a notice)",
-    ignores="names that the statement or the model used first; advice against one",
+    finds="names of algorithms in five languages, also disguised (always a notice)",
+    ignores="names that the statement or the model used first; advice against one; open questions",
     find=find_algorithm_names,
 )

@@ -1,0 +1,145 @@
+"""`check_drafts`, `score_detectors` and `train_text_model`: output, errors and the replaced model."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from benchmark.models import Problem
+from tutoring.rules.text_model import load
+
+PROGRAM = "n = int(input())\ntotal = 0\nfor i in range(n):\n    total += i\nprint(total)\n"
+ALLOWED = ["Good, go on.", "What is your plan?", "Try n = 3 by hand.", "Explain the loop."]
+BROKEN = {
+    "F1": "Use binary search.",
+    "F2": "In line 4, add one.",
+    "F3": "You misunderstand the problem.",
+    "F4": "Hidden test 3 has n = 1.",
+    "F5": "It passes the first two tests.",
+}
+
+
+def run(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def name_of(problem: Problem) -> str:
+    return f"{problem.dataset.name}/{problem.external_id}"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, doubling: Problem) -> Path:
+    """Return a small corpus: every clause and allowed messages, on two problems."""
+    other = Problem.objects.get(pk=doubling.pk)
+    other.pk, other.external_id = None, "halving"
+    other.save()
+    programs: list[dict[str, str]] = []
+    rows: list[dict[str, Any]] = []
+    for problem in (doubling.external_id, "halving"):
+        programs.append({"key": problem, "problem": problem, "language": "python", "code": PROGRAM})
+        texts = [([clause], text) for clause, text in BROKEN.items()] + [([], text) for text in ALLOWED]
+        for labels, text in texts:
+            row = {
+                "id": f"{len(rows)}",
+                "problem": problem,
+                "program": problem,
+                "language": "en",
+                "kind": "test",
+            }
+            rows.append(row | {"labels": labels, "text": text})
+    for name, lines in (("programs", programs), ("drafts", rows)):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return tmp_path / "drafts.jsonl"
+
+
+def test_drafts_are_checked_with_the_program_they_answer(tmp_path: Path, doubling: Problem):
+    file, program = tmp_path / "drafts.json", tmp_path / "last.py"
+    file.write_text(json.dumps(["Look at line 4.", {"text": "Good, go on.", "program": PROGRAM}]))
+    program.write_text(PROGRAM)
+    arguments = ("check_drafts", str(file), "--problem", name_of(doubling))
+    first, second = json.loads(run(*arguments, "--program", str(program), "--json"))
+    [finding] = [one for one in first["findings"] if one["detector"] == "code-pointing"]
+    assert first["text"][finding["start"] : finding["end"]] == "line 4"
+    assert (finding["clause"], finding["severity"]) == ("F2", "warning")
+    assert second["findings"] == []
+    assert "F2, warning, 8–14, code-pointing: “line 4”" in run(*arguments, "--program", str(program))
+    assert json.loads(run(*arguments, "--json"))[0]["findings"] == [], "without a program there is no line 4"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem", "error"),
+    [
+        ("no", "practice/doubling", "is no JSON"),
+        ('{"text": "a"}', "practice/doubling", "JSON list"),
+        ('[{"words": "a"}]', "practice/doubling", "draft 1: write a text"),
+        ('["a", {"text": 1}]', "practice/doubling", "draft 2"),
+        (json.dumps(["x" * 20_001]), "practice/doubling", "at most 20,000"),
+        ("[]", "doubling", "DATASET/ID"),
+        ("[]", "nowhere/doubling", "nowhere"),
+    ],
+)
+def test_malformed_drafts_are_refused(
+    tmp_path: Path, doubling: Problem, content: str, problem: str, error: str
+):
+    file = tmp_path / "drafts.json"
+    file.write_text(content)
+    with pytest.raises(CommandError, match=error):
+        run("check_drafts", str(file), "--problem", problem.replace("practice", doubling.dataset.name))
+    with pytest.raises(CommandError, match="cannot be read"):
+        run("check_drafts", str(tmp_path / "none.json"), "--problem", name_of(doubling))
+
+
+def test_scores_count_labels_findings_and_flagged_allowed_messages(corpus: Path):
+    scores: dict[str, Any] = json.loads(run("score_detectors", "--corpus", str(corpus), "--misses", "--json"))
+    assert (scores["messages"], scores["corpus"]) == (18, "drafts.jsonl")
+    assert {clause: share["total"] for clause, share in scores["recall"].items()} == dict.fromkeys(BROKEN, 2)
+    assert scores["flagged_allowed"]["total"] == 8
+    assert scores["recall"]["F5"]["hits"] == 2
+    low, high = scores["recall"]["F5"]["interval"]
+    assert 0 < low < high <= 1
+    assert "allowed, flagged" in run("score_detectors", "--corpus", str(corpus))
+    with corpus.open("a", encoding="utf-8") as lines:
+        lines.write("[]\n")
+    with pytest.raises(CommandError, match=r"drafts\.jsonl:19 is no JSON object"):
+        run("score_detectors", "--corpus", str(corpus))
+
+
+def test_unknown_problems_are_named(corpus: Path):
+    Problem.objects.filter(external_id="halving").delete()
+    with pytest.raises(CommandError, match="1 problems are not in the database: halving"):
+        run("score_detectors", "--corpus", str(corpus))
+
+
+def test_a_model_is_trained_deterministically_and_replaces_nothing_unasked(corpus: Path, tmp_path: Path):
+    output = tmp_path / "model.json"
+    arguments = ("train_text_model", "--corpus", str(corpus), "--supplement", "--output", str(output))
+    printed = run(*arguments)
+    assert "allowed messages flagged: " in printed
+    assert "Nothing was replaced." in printed
+    assert not output.exists()
+    run(*arguments, "--replace")
+    model = load(output)
+    assert (model.version, set(model.models)) == (1001, set(BROKEN))
+    assert model.figures
+    first = output.read_bytes()
+    output.unlink()
+    run(*arguments, "--replace")
+    assert output.read_bytes() == first
+    run(*arguments, "--replace")
+    assert load(output).version == 1002
+
+
+def test_a_clause_without_examples_is_named(corpus: Path, tmp_path: Path):
+    rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
+    kept = [row for row in rows if row["labels"] != ["F4"]]
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
+    with pytest.raises(CommandError, match="F4 needs examples on at least 2 problems, not 0"):
+        run("train_text_model", "--corpus", str(corpus), "--supplement")

@@ -1,0 +1,113 @@
+"""Private notes: only their tutor reads them, on two pages and in one export."""
+
+from __future__ import annotations
+
+import zipfile
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.admin import site
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from accounts.roles import Role
+from benchmark.models import Problem
+from tests.benchmark.reports.conftest import make_run  # noqa: F401  a fixture
+from tests.config.test_permissions import ARGUMENTS, patterns
+from tests.config.test_reads import QUERIES, arguments, visitors  # noqa: F401  fixtures
+from tests.tutoring.dialogues import SessionUnderTest
+from tests.tutoring.review.browsing import client_of, whole
+from tutoring.models import PrivateNote, Session, Study
+
+SECRET = "THE-WORDS-OF-A-PRIVATE-NOTE"
+
+
+def content(answer: Any) -> str:
+    """Return the body of a response; of an archive, the bodies of its files."""
+    if answer.headers.get("Content-Type") != "application/zip":
+        return whole(answer)
+    with zipfile.ZipFile(BytesIO(b"".join(answer) if answer.streaming else answer.content)) as archive:
+        return "".join(archive.read(name).decode(errors="replace") for name in archive.namelist())
+
+
+def test_note_is_saved_and_shown_to_its_tutor_beside_the_problem(
+    alice: User, bob: User, session: SessionUnderTest
+):
+    problem = session.row.problem
+    assert problem is not None
+    client, address = client_of(alice), f"/notes/{problem.pk}/"
+    answer = client.post(address, {"text": SECRET}, headers={"Accept": "application/json"})
+    assert answer.json() == {"accepted": True}
+    for page in (problem.get_absolute_url(), f"/sessions/{session.pk}/"):
+        assert SECRET in client.get(page).content.decode(), page
+        assert SECRET not in client_of(bob).get(page).content.decode(), page
+    assert client.post(address, {"text": "Shorter"}).status_code == 302, "a plain form returns to the problem"
+    assert PrivateNote.objects.get().text == "Shorter"
+    refused = client.post(address, {"text": "x" * 100_001}, headers={"Accept": "application/json"})
+    assert (refused.status_code, refused.json()["accepted"]) == (400, False)
+    assert client.post("/notes/0/", {"text": "x"}).status_code == 404
+
+
+def test_no_page_or_export_of_anybody_else_holds_a_note(
+    visitors: dict[str, Client],  # noqa: F811
+    arguments: dict[str, dict[str, Any]],  # noqa: F811
+    caplog: pytest.LogCaptureFixture,
+):
+    caplog.set_level("CRITICAL", "django.request")
+    tutor = User.objects.get(username=Role.TUTOR)
+    for problem in Problem.objects.all():
+        PrivateNote.objects.create(person=tutor, problem=problem, text=SECRET)
+    holding: set[tuple[str, str]] = set()
+    for pattern in patterns(get_resolver()):
+        assert pattern.name
+        names = pattern.pattern.converters
+        given = {name: ARGUMENTS[name] for name in names} | arguments.get(pattern.name, {})
+        address = reverse(pattern.name, kwargs={name: given[name] for name in names})
+        for visitor, client in visitors.items():
+            answer = client.get(f"{address}?{QUERIES.get(pattern.name, '')}")
+            if SECRET in content(answer):
+                holding.add((visitor, pattern.name))
+    own = ("problem", "session", "export_own_sessions")
+    assert holding == {(str(Role.TUTOR), name) for name in own}
+
+
+def test_no_command_exports_a_note(
+    visitors: dict[str, Client],  # noqa: F811
+    arguments: dict[str, dict[str, Any]],  # noqa: F811
+    tmp_path: Path,
+):
+    tutor = User.objects.get(username=Role.TUTOR)
+    for problem in Problem.objects.all():
+        PrivateNote.objects.create(person=tutor, problem=problem, text=SECRET)
+    written = StringIO()
+    for form in ("jsonl", "csv", "html", "inspect", "datasets"):
+        folder = None if form in ("jsonl", "csv") else tmp_path / form
+        call_command("export_trajectories", format=form, output=folder, stdout=written)
+    assert Session.objects.filter(tutor=tutor).exists()
+    study = Study.objects.get()
+    call_command("study", "export", study.name, output=tmp_path / "study", stdout=written)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    for path in files:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                written.writelines(archive.read(name).decode(errors="replace") for name in archive.namelist())
+        written.write(path.read_bytes().decode(errors="replace"))
+    assert SECRET not in written.getvalue()
+
+
+def test_no_admin_page_shows_a_note(admin_client: Client, alice: User, doubling: Problem):
+    PrivateNote.objects.create(person=alice, problem=doubling, text=SECRET)
+    assert PrivateNote not in site._registry
+    for model in [*apps.get_app_config("auth").get_models(), *apps.get_app_config("benchmark").get_models()]:
+        if model not in site._registry:
+            continue
+        base = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        row = model._default_manager.first()
+        for page in ("", *((f"{row.pk}/change/", f"{row.pk}/delete/", f"{row.pk}/history/") if row else ())):
+            assert SECRET not in admin_client.get(f"{base}{page}").content.decode(), f"{base}{page}"

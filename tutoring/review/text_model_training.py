@@ -1,0 +1,112 @@
+"""Training of the text model on labelled drafts and on the messages of the site's own settled reviews."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tutoring.checks.contexts import message_contexts
+from tutoring.checks.draft_scores import Share, draft_contexts
+from tutoring.checks.labelled_drafts import read_drafts
+from tutoring.models.payloads import MessageSent
+from tutoring.review.agreement import counted_review_outcomes
+from tutoring.rules import MessageContext, current_rule_set
+from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, other_findings
+from tutoring.rules.fitting import (
+    Example,
+    choose_thresholds,
+    cross_validate,
+    fit_models,
+    found_clauses,
+)
+from tutoring.rules.reading import read_units
+from tutoring.rules.text_model import TextModel, load
+
+
+class TooFewExamplesError(ValueError):
+    """The examples do not suffice for a model. The message says what is missing."""
+
+
+def examples_of_drafts(files: Sequence[Path], *, validated: bool = True) -> list[Example]:
+    """Return the labelled drafts of the files as examples, grouped by problem. Raise CorpusError."""
+    drafts = [draft for file in files for draft in read_drafts(file)]
+    contexts = draft_contexts(drafts)
+    return [
+        _example(draft.text, contexts[draft.id], draft.labels, draft.problem, validated=validated)
+        for draft in drafts
+    ]
+
+
+def examples_of_reviews() -> Iterator[Example]:
+    """Yield the messages of the sessions whose review outcome is settled, grouped by problem.
+
+    The labels are the forbidden clauses of the outcome. Invalidated sessions are excluded.
+    """
+    outcomes = counted_review_outcomes(current_rule_set().version).exclude(verdict="")
+    for outcome in outcomes.select_related("session__problem").order_by("session__recorded_at", "pk"):
+        session = outcome.session
+        events = [event for event in session.events.all() if not event.out_of_protocol]
+        for event, context in message_contexts(session, events, "right_or_wrong"):
+            labels = frozenset(code for seq, code in outcome.breaches if seq == event.seq)
+            group = session.problem.external_id if session.problem else str(session.pk)
+            yield _example(event.payload_as(MessageSent).text, context, labels, group)
+
+
+def _example(
+    text: str, context: MessageContext, labels: frozenset[str], group: str, *, validated: bool = True
+) -> Example:
+    others = other_findings(text, context)
+    found = frozenset(one.clause for _, one in others)
+    return Example(read_units(text, context, others), labels, group, found, validated)
+
+
+def train(examples: Sequence[Example], version: int) -> TextModel:
+    """Return a model of the examples with its cross-validated figures. Raise TooFewExamplesError.
+
+    Every clause needs an example in two groups, and there must be allowed examples.
+    """
+    clauses = sorted(current_rule_set().forbidden_codes)
+    for clause in clauses:
+        groups = {example.group for example in examples if clause in example.labels}
+        if len(groups) < 2:
+            raise TooFewExamplesError(f"{clause} needs examples on at least 2 problems, not {len(groups)}.")
+    if not any(example.validated and not example.labels for example in examples):
+        raise TooFewExamplesError("There is no allowed example to choose thresholds with.")
+    scores = cross_validate(examples, clauses)
+    thresholds = choose_thresholds(examples, scores)
+    found = [
+        found_clauses(example, {clause: float(scores[clause][number]) for clause in clauses}, thresholds)
+        for number, example in enumerate(examples)
+    ]
+    pairs = [pair for pair in zip(examples, found, strict=True) if pair[0].validated]
+    return TextModel(version, fit_models(examples, thresholds), _figures(pairs, clauses))
+
+
+def _figures(pairs: Sequence[tuple[Example, frozenset[str]]], clauses: Sequence[str]) -> list[str]:
+    """Return lines with recall and precision per clause and the share of allowed messages flagged."""
+    lines = []
+    for clause in clauses:
+        hits = sum(clause in found for example, found in pairs if clause in example.labels)
+        recall = Share(hits, sum(clause in example.labels for example, _ in pairs))
+        precision = Share(hits, sum(clause in found for _, found in pairs))
+        lines.append(f"{clause}: recall {recall}, precision {precision}")
+    labels = [clause in found for example, found in pairs for clause in example.labels]
+    flagged = [bool(found) for example, found in pairs if not example.labels]
+    lines.append(f"all: recall {Share(sum(labels), len(labels))}")
+    lines.append(f"allowed messages flagged: {Share(sum(flagged), len(flagged))}")
+    return lines
+
+
+def next_version(file: Path) -> int:
+    """Return the version after that of the model in the file, or the first one of a site's own models."""
+    return load(file).version + 1 if file.exists() else FIRST_OWN_VERSION
+
+
+def write_model(model: TextModel, file: Path) -> None:
+    """Replace the file by the model at once."""
+    temporary = file.with_suffix(".new")
+    temporary.write_text(
+        json.dumps(model.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8"
+    )
+    temporary.replace(file)
