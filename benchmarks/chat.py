@@ -1,8 +1,9 @@
 """The delay that Hintbench adds to streamed text: real server, streamer, queue server and sockets; fake provider.
 
-    python -m benchmarks.chat [CHATS] [TOKENS_A_SECOND] [SECONDS]
+    python -m benchmarks.chat [CHATS] [TOKENS_A_SECOND] [SECONDS] [TOKENS_A_PARAGRAPH]
 
-Every token is the time at which the provider sent it; a reader of the session's socket computes the delay. The floor is
+Every token is the time at which the provider sent it; a reader of the session's socket computes the delay. Paragraphs
+of 40 tokens are rendered when they have ended, as in a real reply. The floor is
 the delay of the same tokens that as many clients read from the provider itself. Target: 50 chats at 50 tokens a second
 with a 95th percentile of at most 100 ms on two cores, load generator included. The CPU time of Hintbench's processes
 depends less on other load; it is printed for each message that a browser received. The protocol shows text as it
@@ -52,7 +53,7 @@ from tutoring.protocols import PRESETS, freeze
 problem = Problem.objects.filter(dataset__name="practice").first()
 as_it_arrives = dict(characters_per_second=None, seconds_to_first_word=None, consent="")
 protocol = freeze("as-it-arrives", PRESETS["usaco-2024"].with_settings(**as_it_arrives))
-model = model_for(parse_model_spec("openai:clock-{pause}ms-{tokens}"), Parameters())
+model = model_for(parse_model_spec("openai:clock-{pause}ms-{tokens}-{paragraph}"), Parameters())
 chats = []
 for number in range({chats}):
     tutor = User.objects.create(username=f"load-{{number}}")
@@ -93,7 +94,7 @@ class Reader:
     async def read(self, ready: asyncio.Semaphore, replies: int = 1) -> None:
         """Wait until the events of this number of replies have arrived."""
         async with connect(self.address, additional_headers=self.headers) as socket:
-            await socket.send(json.dumps({"op": "sync", "after": 0, "reply": None}))
+            await socket.send(json.dumps({"op": "sync", "after": 0}))
             text = ""
             async for message in socket:
                 news = json.loads(message)
@@ -221,7 +222,8 @@ def percentiles(delays: list[float]) -> str:
 
 
 def main() -> int:
-    chats, rate, seconds = (int(word) for word in (*sys.argv[1:], "50", "50", "10")[:3])
+    defaults = ("50", "50", "10", "40")
+    chats, rate, seconds, paragraph = (int(word) for word in (*sys.argv[1:], *defaults[len(sys.argv) - 1 :]))
     pause, tokens = 1000 // rate, rate * seconds
     fake_providers = FakeProviders()
     fake_providers.start()
@@ -232,7 +234,12 @@ def main() -> int:
         try:
             stack.wait_until_ready()
             opened = stack.manage(
-                "shell", "--no-imports", "-v", "0", "-c", OPEN.format(chats=chats, pause=pause, tokens=tokens)
+                "shell",
+                "--no-imports",
+                "-v",
+                "0",
+                "-c",
+                OPEN.format(chats=chats, pause=pause, tokens=tokens, paragraph=paragraph),
             )
             readers, used = asyncio.run(measure(stack, json.loads(opened.stdout)))
             shown, ended = asyncio.run(

@@ -172,6 +172,8 @@ COMPATIBLE_API_KEY = env_text("COMPATIBLE_API_KEY")
 COMPATIBLE_BASE_URL = env_url("COMPATIBLE_BASE_URL", "", ("http", "https"))
 MODEL_ENDPOINTS = env_endpoints("MODEL_ENDPOINT_")
 PROVIDER_TIMEOUT = env_integer("PROVIDER_TIMEOUT", 600, 1, 86_400)
+REPLY_TIMEOUT = env_integer("REPLY_TIMEOUT", 180, 1, 86_400)
+"""Seconds without new text after which the reply to a tutor fails, all repeated calls together."""
 PRACTICE_WORD_DELAY = env_integer("PRACTICE_WORD_DELAY_MS", 12, 0, 10_000) / 1000
 SIMULATED_WORLDS = env_text("SIMULATED_WORLDS")
 TUTORING_MODEL = env_text("TUTORING_MODEL", "practice:student")

@@ -137,6 +137,11 @@ def latest_test(row: LanguageModel) -> ModelTest | None:
     return row.tests.filter(content_hash=row.content_hash).order_by("-pk").first()
 
 
+def passed_since(row: LanguageModel, moment: datetime) -> bool:
+    """Return whether a test of the row that was requested after this moment got a reply."""
+    return row.tests.filter(state=ModelTest.State.DONE, requested_at__gt=moment).exists()
+
+
 def missed(test: ModelTest, now: datetime) -> bool:
     """Return whether no streamer has claimed the test in time; none claims it any more."""
     return test.state == ModelTest.State.WAITING and now - test.requested_at > PATIENCE

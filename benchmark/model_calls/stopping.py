@@ -6,8 +6,8 @@ import time
 FATAL_KINDS = frozenset({"authentication", "configuration"})
 """Faults that every further call would repeat: the run stops instead of failing item by item."""
 
-PERMANENT_KINDS = frozenset({"bad_request"})
-"""Faults that only a repetition of the same request would meet: a context overflow, a refused prompt."""
+PERMANENT_KINDS = frozenset({"bad_request", "not_found"})
+"""Faults that a repetition of the same request would meet: a context overflow, a refused prompt, an unknown model."""
 
 USAGE_UNREPORTED = (
     "the provider does not say how many tokens a reply took: no budget of money or tokens can be kept"

@@ -13,6 +13,7 @@ ErrorKind = Literal[
     "rate_limit",
     "overloaded",
     "bad_request",
+    "not_found",
     "connection",
     "timeout",
     "server",
@@ -22,6 +23,7 @@ _RETRYABLE: frozenset[ErrorKind] = frozenset({"rate_limit", "overloaded", "conne
 
 _KIND_OF_STATUS: dict[int, ErrorKind] = {
     402: "configuration",
+    404: "not_found",
     408: "timeout",
     409: "server",
     429: "rate_limit",
@@ -41,7 +43,7 @@ _KIND_OF_TYPE: dict[str, ErrorKind] = {
     "invalid_request_error": "bad_request",
     "insufficient_quota": "configuration",
     "misalignment_policy_violation": "bad_request",
-    "not_found_error": "bad_request",
+    "not_found_error": "not_found",
     "overloaded_error": "overloaded",
     "permission_error": "authentication",
     "rate_limit_error": "rate_limit",
@@ -52,7 +54,9 @@ _KIND_OF_TYPE: dict[str, ErrorKind] = {
     "token_limit_exceeded": "rate_limit",
 }
 
-REFUSED: frozenset[ErrorKind] = frozenset({"configuration", "authentication", "rate_limit", "bad_request"})
+REFUSED: frozenset[ErrorKind] = frozenset(
+    {"configuration", "authentication", "rate_limit", "bad_request", "not_found"}
+)
 """Kinds of failures after which the provider certainly did nothing. After others it may have."""
 
 

@@ -37,6 +37,11 @@ def render_markdown(text: str, figures: Mapping[str, str] | None = None) -> str:
     return _remembered(text)
 
 
+def render_markdown_uncached(text: str) -> str:
+    """Return what `render_markdown` returns, for a text that is shown once and would only displace others."""
+    return _rendered(text, {})
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def _remembered(text: str) -> str:
     return _rendered(text, {})

@@ -1,5 +1,5 @@
-/* Copy buttons for programs and samples (figures of the classes "code" and "sample-text"), and line numbers of programs.
-   Figures that scroll can receive the focus. */
+/* Copy buttons for programs and samples (figures of the classes "code" and "sample-text", and the samples within a
+   statement), and line numbers of programs. Figures that scroll can receive the focus. */
 
 import { addLineNumbers } from "./line_numbers.js";
 
@@ -16,6 +16,12 @@ const overflowObserver = new ResizeObserver((entries) => {
 /** Add a copy button to each figure below `root` that has none, and line numbers to programs. */
 export function addCopyButtons(root) {
   addLineNumbers(root);
+  for (const sample of root.querySelectorAll(".prose > pre.sample")) {
+    const figure = document.createElement("figure");
+    figure.className = "sample-text";
+    sample.replaceWith(figure);
+    figure.append(sample);
+  }
   for (const figure of root.querySelectorAll("figure.code, figure.sample-text")) {
     if (figure.querySelector("button.copy") || !figure.querySelector("pre")) continue;
     let caption = figure.querySelector("figcaption");

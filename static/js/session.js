@@ -3,20 +3,23 @@
 import { showElapsed, showLocalTimes } from "./clock.js";
 import { addCopyButtons } from "./copy.js";
 import { autoscroll } from "./session/autoscroll.js";
-import { send } from "./session/commands.js";
+import { LOGGED_OUT, send } from "./session/commands.js";
 import "./session/comparison.js";
 import { connect } from "./session/connection.js";
 import { addDivider } from "./session/divider.js";
 import { keepDraft } from "./session/draft.js";
 import { bindPaneSwitch } from "./session/panes.js";
 import { bindShortcuts } from "./session/shortcuts.js";
+import { replyStream } from "./session/stream.js";
 import { lockWriting } from "./session/tab_lock.js";
+import { replyWait } from "./session/waiting.js";
 
 const byId = (id) => document.getElementById(id);
 const page = document.querySelector("main.workspace");
 const events = byId("events");
 const active = byId("active-reply");
-const stream = byId("stream");
+const stream = replyStream(byId("stream"), byId("stream-rest"));
+const waiting = replyWait(byId("reply-wait"));
 const message = byId("message");
 const stopForm = byId("stop-form");
 const showPane = bindPaneSwitch(page, byId("pane-switch"));
@@ -38,36 +41,50 @@ const sendToSocket = connect(`/ws/sessions/${page.dataset.session}/`, {
     draft.retry();
   },
   lost: () => showNotice("connection", "Connection lost; reconnecting… Your text is kept."),
+  loggedOut: showLoggedOut,
   refused: (sentence) => showNotice("connection", sentence),
   message: (received) => handlers[received.type]?.(received),
 });
 
-/** Request everything after the last event and the last text chunk on this page. */
+/** Request everything after the last event on this page, and the whole text of the active reply. */
 function sync() {
-  const { reply, attempt, seq } = active.dataset;
-  const shown = active.hidden ? null : { id: Number(reply), attempt: Number(attempt), seq: Number(seq) };
-  sendToSocket({ op: "sync", after: lastSeq, reply: shown });
+  sendToSocket({ op: "sync", after: lastSeq });
 }
 
 const handlers = {
   events(received) {
     showNotice("storage-notice", "");
     scroller.update(() => {
+      let successor;
       for (const { seq, kind, html } of received.events) {
         lastSeq = Math.max(lastSeq, seq);
         if (byId(`event-${seq}`)) continue;
+        const item = fragment(html).firstElementChild;
+        if (kind === "reply") successor = stream.moveInto(item.querySelector(".prose"));
         if (kind === "reply" || kind === "reply_failed") clearActive();
-        insert(fragment(html).firstElementChild, seq);
+        insert(item, seq);
       }
+      return successor;
     });
   },
 
-  snapshot({ reply, attempt, seq, text }) {
+  snapshot({ reply, attempt, seq, text, blocks, length }) {
     Object.assign(active.dataset, { reply, attempt, seq });
     stopForm.elements.reply.value = reply;
     scroller.update(() => {
-      stream.textContent = text;
+      stream.start(text, blocks, length);
+      addCopyButtons(active);
       active.hidden = false;
+    });
+    waiting.progress(text.length);
+  },
+
+  blocks({ reply, attempt, first, blocks, length }) {
+    const shown = active.dataset;
+    if (active.hidden || Number(shown.reply) !== reply || Number(shown.attempt) !== attempt) return;
+    scroller.update(() => {
+      stream.show(first, blocks, length);
+      addCopyButtons(active);
     });
   },
 
@@ -85,9 +102,11 @@ const handlers = {
     }
     shown.seq = seq;
     scroller.update(() => stream.append(text));
+    waiting.progress(stream.length());
   },
 
-  status({ html, may, state, active_reply }) {
+  status({ html, may, state, active_reply, wait }) {
+    waiting.update(wait);
     scroller.update(() => {
       for (const part of fragment(html).children) replacePart(part);
       for (const control of page.querySelectorAll("[data-may]")) control.disabled = !may[control.dataset.may];
@@ -106,6 +125,9 @@ function showControls() {
   const composing = state === "open" || (state === "closed" && "composing" in page.dataset);
   byId("open-controls").hidden = !composing || !isWriter;
   byId("closed-controls").hidden = state !== "closed";
+  const fresh = !events.querySelector("[data-kind=message]"); // then code comes first
+  byId("send").classList.toggle("primary", !fresh);
+  byId("ask-for-code").classList.toggle("primary", fresh);
   byId("debrief")?.toggleAttribute("hidden", composing || byId("send").disabled);
   for (const control of page.querySelectorAll("[data-open-only]")) control.hidden = state === "closed";
 }
@@ -125,7 +147,7 @@ function insert(item, seq) {
 
 function clearActive() {
   active.hidden = true;
-  stream.textContent = "";
+  stream.clear();
   Object.assign(active.dataset, { reply: "", attempt: 0, seq: 0 });
 }
 
@@ -151,7 +173,8 @@ const draft = keepDraft({
   session: page.dataset.session,
   async save(text, revision) {
     const answer = await send(message.dataset.draftUrl, { csrfmiddlewaretoken: token, text, revision });
-    const known = answer.accepted || answer.draft;
+    const known = answer.accepted || answer.draft || answer.loggedOut;
+    if (answer.loggedOut) showLoggedOut();
     showNotice("draft-notice", known ? "" : `Your text is kept in this browser only. ${answer.message}`);
     return answer;
   },
@@ -187,7 +210,7 @@ async function sendMessage(form, fields) {
   unconfirmed = answer.certain ? null : { content, command: fields.get("command") };
   if (answer.accepted) draft.markSent(text);
   else {
-    showNotice("refusal", answer.message);
+    showRefusal(answer);
     draft.retry();
   }
   message.focus();
@@ -198,7 +221,19 @@ async function sendCommand(form, fields) {
   if (answer.certain) form.elements.command.value = crypto.randomUUID();
   form.closest("dialog")?.close();
   if (answer.accepted) form.reset();
-  showNotice(answer.accepted ? "command-notice" : "refusal", answer.message ?? "");
+  if (answer.accepted) showNotice("command-notice", answer.message ?? "");
+  else showRefusal(answer);
+}
+
+function showRefusal({ loggedOut, message }) {
+  if (loggedOut) showLoggedOut();
+  else showNotice("refusal", message ?? "");
+}
+
+/** Say once that the login has ended, whichever part of the page notices it. */
+function showLoggedOut() {
+  for (const other of ["connection", "draft-notice", "refusal"]) showNotice(other, "");
+  if (byId("login-notice").hidden) showNotice("login-notice", LOGGED_OUT);
 }
 
 bindShortcuts(page, {

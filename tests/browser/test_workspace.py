@@ -153,9 +153,11 @@ def test_words_outlive_a_lost_connection_and_an_expired_login(open_page: OpenPag
 
     context.clear_cookies(name="sessionid")
     message(page).press_sequentially("In mid-sente")
-    expect(page.locator("#draft-notice")).to_contain_text("You are logged out")
+    logged_out = page.get_by_text("You are logged out")
+    expect(logged_out).to_have_count(1)
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("alert")).to_contain_text("Your text is kept")
+    expect(logged_out).to_have_count(1)
     expect(message(page)).to_have_value("In mid-sente")
     log_in(context, "/sessions/").close()
     page.reload()

@@ -7,8 +7,8 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 
-def start_session(page: Page, problem: str) -> None:
-    """Start a session on a practice problem and wait for its page.
+def start_session(page: Page, problem: str, protocol: str = "") -> None:
+    """Start a session on a practice problem and wait for its page. `protocol` is the beginning of a title.
 
     Closes a session on this problem that another test has left open.
     """
@@ -18,6 +18,8 @@ def start_session(page: Page, problem: str) -> None:
         close_session(page, "Another test begins.")
         expect(page.locator("#composer-state")).to_contain_text("This session is closed")
         page.goto(f"/problems/practice/{problem}/")
+    if protocol:
+        page.get_by_role("radio", name=re.compile(f"^{protocol}")).check()
     page.get_by_role("button", name="Start a session").click()
     consent_if_asked(page)
     page.wait_for_url(re.compile(r"/sessions/[0-9a-f-]{36}/"))

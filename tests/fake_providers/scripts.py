@@ -93,6 +93,13 @@ def _words(number: int) -> tuple[str, ...]:
     return tuple(f"word{index} " for index in range(number))
 
 
+def _stamps(number: int, paragraph: str | None) -> tuple[str, ...]:
+    """Return pieces with the time; each paragraph has this number of them."""
+    if paragraph is None:
+        return (f"{NOW} ",) * number
+    return tuple(f"{NOW} " if index % int(paragraph) else f"{NOW} \n\n" for index in range(1, number + 1))
+
+
 def failure(status: int, **headers: str) -> Script:
     """Return an HTTP error with these headers, whose names are written with underscores."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -102,7 +109,7 @@ def failure(status: int, **headers: str) -> Script:
 # A name that ends in "-then-ok" fails only for the first call with the same messages.
 _BY_NAME: list[tuple[str, Callable[[re.Match[str]], Script]]] = [
     (r"slow-(\d+)ms(?:-(\d+))?", lambda m: Script(_words(int(m[2] or 20)), delay=int(m[1]) / 1000)),
-    (r"clock-(\d+)ms-(\d+)", lambda m: Script((f"{NOW} ",) * int(m[2]), delay=int(m[1]) / 1000)),
+    (r"clock-(\d+)ms-(\d+)(?:-(\d+))?", lambda m: Script(_stamps(int(m[2]), m[3]), delay=int(m[1]) / 1000)),
     (r"cut-after-(\d+)", lambda m: Script(_words(20), ending="cut", after=int(m[1]))),
     (r"hang(?:-after-(\d+))?", lambda m: Script(_words(20), ending="hang", after=int(m[1] or 0))),
     (r"error-429", lambda m: failure(429, retry_after_ms="20")),

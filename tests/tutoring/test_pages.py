@@ -254,7 +254,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     view = tutor_view(session.row)
     keys = {event.kind: set(event.fields) for event in view.events}
     assert keys == {
-        "opened": set(),
+        "opened": {"samples_only"},
         "message": {"mode", "text", "html", "debrief"},
         "reply": {
             "text",
@@ -265,6 +265,8 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
             "masked",
             "stopped",
             "cut",
+            "empty",
+            "refused",
             "debrief",
         },
         "execution": {"generation"},
@@ -292,6 +294,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "events",
         "last_seq",
         "active_reply",
+        "wait",
         "latest_program",
         "draft",
         "draft_revision",
@@ -299,6 +302,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "refusals",
         "fresh",
         "debriefing",
+        "needs_operator",
         "waiting",
     }
 

@@ -336,5 +336,5 @@ def test_rules_are_stored_under_the_names_of_earlier_versions(protocol: Protocol
     assert list(protocol.rules) == [
         "title", "language", "code_generations", "executions", "sessions", "stops", "may", "may_not", "rule_set",
         "rule_set_hash", "tutor_may_say", "draft_check", "tutor_sees", "uninvited_code", "debrief",
-        "hide_model", "characters_per_second", "seconds_to_first_word", "consent",
+        "hide_model", "characters_per_second", "seconds_to_first_word", "maximum_seconds_shown", "consent",
     ]  # fmt: skip

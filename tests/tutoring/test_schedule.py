@@ -84,7 +84,7 @@ def test_released_chunks_and_their_times_are_the_same_for_every_model(
     """A tick is 50 ms, the reply is scheduled for tick 400, and the model writes until tick `whole_at`."""
     claimed = ClaimedReply(
         pk=1, attempt=1, session_id=uuid4(), model_spec="m", parameters=Parameters(), messages=(), live=True,
-        characters_per_second=240, shown_from=DUE, answer=None,
+        characters_per_second=240, maximum_seconds_shown=None, shown_from=DUE, answer=None,
     )  # fmt: skip
     chat = ActiveReply(claimed)
     arriving, released = dict(arrivals), []
@@ -106,7 +106,7 @@ def test_released_chunks_and_their_times_are_the_same_for_every_model(
 def test_call_that_is_repeated_leaves_no_trace_on_the_page(blind: SessionUnderTest):
     blind.say("Try it.", mode="code")
     waiting = page_of(blind)
-    assert "The model is replying. The reply appears 20 seconds after your message" in waiting
+    assert "The reply never appears sooner than 20 seconds after your message, whichever model" in waiting
     claimed = blind.claim()
     again = restart_reply(claimed, "the stream broke", "It had said this.")
     assert again is not None

@@ -219,6 +219,10 @@ MOVES = st.lists(
 )
 
 
+def show(claimed: ClaimedReply, text: str) -> None:
+    append_deltas([Delta(claimed.pk, claimed.attempt, 1, text)], [(claimed.pk, claimed.attempt)])
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES)
 def test_the_ledger_equals_the_sum_of_the_replies_of_sessions(
@@ -230,13 +234,14 @@ def test_the_ledger_equals_the_sum_of_the_replies_of_sessions(
         for move, given_tokens, written, cached in moves:
             priced.say()
             claimed = priced.claim()
-            append_deltas([Delta(claimed.pk, claimed.attempt, 1, "Hm.")], [(claimed.pk, claimed.attempt)])
+            show(claimed, "Hm.")
             usage = TokenUsage(given_tokens, written, cached, None)
             whole = ModelAnswer("Hm.", completed=Completed(usage, "m", "stop", ""))
             if move == "restart":
                 restarted = restart_reply(claimed, "broken", "Hm.")
                 assert restarted is not None
                 claimed, broken = restarted, broken + 1
+                show(claimed, "Hm.")
             if move == "paced":
                 persist_answer(claimed, whole)
                 Reply.objects.filter(pk=claimed.pk).update(lease_until=timezone.now() - timedelta(1))
@@ -248,6 +253,7 @@ def test_the_ledger_equals_the_sum_of_the_replies_of_sessions(
                 fail_reply(claimed, kind="server", message="broken", answer=arrived)
                 AskAgain(session_id=priced.pk, person=priced.tutor, command=uuid4()).execute()
                 claimed = priced.claim()
+                show(claimed, "Hm.")
             broken += move == "stop"
             finish_reply(claimed, ModelAnswer("Hm.") if move == "stop" else whole, stopped=move == "stop")
             if move == "stop":

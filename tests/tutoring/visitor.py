@@ -136,7 +136,7 @@ class Socket:
 
     def _sync(self) -> None:
         assert self._connection is not None
-        self._connection.send(json.dumps({"op": "sync", "after": self.after, "reply": self.reply}))
+        self._connection.send(json.dumps({"op": "sync", "after": self.after}))
 
     def _fold(self, message: dict[str, Any]) -> None:
         self.messages.append((time.monotonic(), message))

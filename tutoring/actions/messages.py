@@ -91,6 +91,8 @@ class StartSession:
     model: LanguageModel
     assigned: bool = False
     """Whether the session is one of a study, whose problems are closed to other sessions of its tutors."""
+    training: bool = False
+    """Whether it is the guided session of the training, which may be repeated without limit."""
 
     def execute(self) -> Session:
         """Return the new session. Raises PermissionDenied, ConsentMissingError or RefusedError."""
@@ -132,7 +134,7 @@ class StartSession:
                 "You have an open session on this problem. Finish it before you start another."
             )
         number = earlier.count() + 1
-        if number > rules.sessions:
+        if number > rules.sessions and not self.training:
             raise RefusedError(f"All {rules.sessions} sessions on this problem are used.")
         now = timezone.now()
         session = Session.objects.create(

@@ -44,6 +44,14 @@ class Reply(Claimable):
         help_text="The model's whole answer until the tutor has seen it, so that it is not requested again.",
     )
 
+    calls = models.PositiveIntegerField(
+        default=0, help_text="Calls of the provider so far; the last one runs or is about to begin."
+    )
+    gives_up_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When the reply fails unless text arrives before. Null: not claimed yet.",
+    )
     price = models.JSONField(
         null=True,
         blank=True,

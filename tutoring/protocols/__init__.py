@@ -77,8 +77,17 @@ class Rules(Record):
     seconds_to_first_word: int | None = None
     """Seconds from the message to the first word of the reply, the same for every model. The reply is buffered until it
     is complete; a reply that takes longer appears when it is complete. None: as soon as there is a word."""
+    maximum_seconds_shown: int | None = None
+    """Seconds from the first to the last word of the longest reply. A reply that needs more at `characters_per_second`
+    appears at a higher rate. After `seconds_to_first_word`, when the reply is complete, the seconds are therefore a
+    function of its length alone. None: every reply appears at `characters_per_second`."""
     consent: str = ""
     """Text that a tutor accepts before the first session, as Markdown; empty: no consent is required."""
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether the tutor must not learn from failures and waits how fast and reliable the model is."""
+        return self.hide_model or self.seconds_to_first_word is not None
 
     @property
     def verdict_policy(self) -> str:
@@ -90,7 +99,7 @@ class Rules(Record):
     def to_json(self) -> dict[str, Any]:
         """Return the rules as `Protocol.rules` stores them."""
         stored = self.model_dump(mode="json", by_alias=True)
-        for name in ("show_growth", "sample_runs"):
+        for name in ("show_growth", "sample_runs", "maximum_seconds_shown"):
             if not stored[name]:  # protocols without the field keep their hash
                 del stored[name]
         return stored
@@ -149,6 +158,9 @@ EVEN_PACE = 240
 FIRST_WORD = 20
 """Seconds in which most models without long reasoning complete a reply of about 1 000 tokens."""
 
+LONGEST_SHOWN = 30
+"""Seconds in which replies of more than 7 200 characters appear."""
+
 _USACO_2024 = Rules(
     title="USACO 2024: 5 generations of code, 1 execution, 3 sessions",
     language="python",
@@ -165,6 +177,7 @@ _USACO_2024 = Rules(
     hide_model=True,
     characters_per_second=EVEN_PACE,
     seconds_to_first_word=FIRST_WORD,
+    maximum_seconds_shown=LONGEST_SHOWN,
     consent=CONSENT,
 )
 

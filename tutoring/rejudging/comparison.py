@@ -18,6 +18,7 @@ from django.urls import reverse
 from accounts.roles import Person
 from benchmark.models import Judgement, RejudgedProgram, Rejudging, Run
 from tutoring.models import Assignment, Session, Study
+from tutoring.sessions.assignments import concealed_studies
 
 Role = RejudgedProgram.Role
 
@@ -128,10 +129,8 @@ class _Tally:
 
 def hidden_studies(person: Person | None) -> QuerySet[Study]:
     """Return the studies whose verdicts this person must not see; None is an operator, who is no tutor."""
-    hidden = Q(state__in=Study.OFFERING)
-    if person is not None:
-        hidden |= Q(state__in=Study.UNFINISHED, tutors=person.pk)
-    return Study.objects.filter(hidden, rehearsal=False).distinct()
+    locked = Study.objects.filter(state__in=Study.OFFERING, rehearsal=False)
+    return locked if person is None else (locked | concealed_studies(person)).distinct()
 
 
 def visible_programs(rejudging: Rejudging, person: Person | None) -> QuerySet[RejudgedProgram]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Manager, QuerySet
 from django.utils import timezone
@@ -30,6 +31,7 @@ from tutoring.models.payloads import (
     ReplyRestarted,
     TokenUsage,
 )
+from tutoring.notifications import notify_session
 from tutoring.protocols import Rules, rules_of
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.sessions.dialogue import model_messages, without_program_text
@@ -56,6 +58,8 @@ class ClaimedReply:
     """Whether the tutor sees the text while it arrives. If not, the reply appears when it is whole."""
     characters_per_second: int | None
     """The even pace at which the text appears. None: as it arrives."""
+    maximum_seconds_shown: int | None
+    """Seconds in which the longest reply appears, at a higher pace. None: the pace is the same for all."""
     shown_from: datetime | None
     """When the first word may appear, if the protocol delays the reply until it is whole."""
     answer: ModelAnswer | None
@@ -67,6 +71,15 @@ class ClaimedReply:
     def shown_attempt(self) -> int:
         """See `Reply.shown_attempt`."""
         return self.attempt if self.shown_from is None else 1
+
+    def pace_of(self, answer: ModelAnswer) -> float | None:
+        """Return the characters per second at which the answer appears, a function of its length alone.
+
+        None: as it arrives.
+        """
+        if self.characters_per_second is None or self.maximum_seconds_shown is None:
+            return self.characters_per_second
+        return max(self.characters_per_second, len(answer.text) / self.maximum_seconds_shown)
 
     @property
     def is_paced(self) -> bool:
@@ -120,8 +133,11 @@ def _claim(session: Session, reply_id: int, price: Price | None) -> Reply | None
         return None
     reply.started_at = now
     reply.first_text_at = None
+    reply.calls = 1
+    reply.gives_up_at = now + timedelta(seconds=settings.REPLY_TIMEOUT)
     reply.price = asdict(price) if price else None
-    reply.save(update_fields=["started_at", "first_text_at", "price"])
+    reply.save(update_fields=["started_at", "first_text_at", "calls", "gives_up_at", "price"])
+    transaction.on_commit(lambda: notify_session(session.pk))
     return reply
 
 
@@ -133,6 +149,7 @@ def refuse_over_cap(claimed: ClaimedReply) -> None:
 
 def _claimed(session: Session, reply: Reply) -> ClaimedReply:
     shown = list(reply.deltas.filter(attempt=reply.attempt).order_by("seq"))
+    rules = _rules(session)
     return ClaimedReply(
         pk=reply.pk,
         attempt=reply.attempt,
@@ -141,7 +158,8 @@ def _claimed(session: Session, reply: Reply) -> ClaimedReply:
         parameters=Parameters.from_json(session.model.parameters if session.model else {}),
         messages=tuple(model_messages(session.events.all())),
         live=reply.live,
-        characters_per_second=_pace(session),
+        characters_per_second=None if session.scripted else rules.characters_per_second,
+        maximum_seconds_shown=rules.maximum_seconds_shown,
         shown_from=reply.shown_from,
         answer=None if reply.answer is None else ModelAnswer.from_json(reply.answer),
         seq=len(shown),
@@ -203,6 +221,14 @@ def restart_reply(claimed: ClaimedReply, reason: str, partial_text: str) -> Clai
         reply.lease_until = timezone.now() + Reply.LEASE
         reply.save()
     return replace(claimed, attempt=reply.attempt)
+
+
+def record_call(claimed: ClaimedReply, call: int, seconds: float) -> None:
+    """Store the number of the next call of the provider, and that the reply fails after `seconds` without new text."""
+    gives_up_at = timezone.now() + timedelta(seconds=seconds)
+    held = Reply.objects.filter(pk=claimed.pk, attempt=claimed.attempt, state=Reply.State.STREAMING)
+    held.update(calls=call, gives_up_at=gives_up_at)
+    notify_session(claimed.session_id)
 
 
 def persist_answer(claimed: ClaimedReply, answer: ModelAnswer) -> None:
@@ -377,11 +403,6 @@ def _record_restart(session: Session, reply: Reply, attempt: int, reason: str, p
 def _rules(session: Session) -> Rules:
     assert session.protocol is not None
     return rules_of(session.protocol)
-
-
-def _pace(session: Session) -> int | None:
-    """Return the protocol's pace in characters per second. The text of a scripted student is not delayed."""
-    return None if session.scripted else _rules(session).characters_per_second
 
 
 def _end(reply: Reply, state: Reply.State) -> None:

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
+from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 from redis import RedisError
@@ -33,6 +34,7 @@ from benchmark.providers import (
     ReasoningDelta,
     Restarted,
     RetryPolicy,
+    StreamEvent,
     TextDelta,
     draws_by_seed,
     open_provider,
@@ -49,6 +51,7 @@ from tutoring.replies.storage import (
     fail_reply,
     finish_reply,
     persist_answer,
+    record_call,
     refuse_over_cap,
     restart_reply,
 )
@@ -85,7 +88,13 @@ class ActiveReply:
     persisted: bool = False
     """Whether the answer is whole, and stored."""
     credit: float = 0.0
-    """Characters that the even pace allows now."""
+    """Characters that the pace allows now."""
+    calls: int = 1
+    """Calls of the provider so far."""
+    furthest: int = 0
+    """Characters of text and reasoning that the best call has brought. Only more of them are progress."""
+    failure: str = ""
+    """Message of the last failed call."""
     seq: int = 0
     task: asyncio.Task[None] | None = None
     stopping: bool = False
@@ -106,7 +115,7 @@ class ActiveReply:
 
     def next_delta(self, seconds: float, now: datetime) -> Delta | None:
         """Return the next piece of text to store, `seconds` after the previous call; None if there is none."""
-        pace = self.claimed.characters_per_second
+        pace = self.claimed.pace_of(self.answer)
         if self.ending:
             size = len(self.pending)
         elif self.is_delayed(now):
@@ -122,6 +131,13 @@ class ActiveReply:
         text, self.pending = self.pending[:size], self.pending[size:]
         self.seq += 1
         return Delta(self.claimed.pk, self.claimed.attempt, self.seq, text)
+
+    def has_progressed(self) -> bool:
+        """Return whether the answer is longer than that of any call before; a repeated beginning is no progress."""
+        size = len(self.answer.text) + len(self.answer.reasoning)
+        longer = size > self.furthest
+        self.furthest = max(size, self.furthest)
+        return longer
 
     def restore(self, delta: Delta) -> None:
         """Put a piece that could not be stored back before the text that arrived later."""
@@ -257,7 +273,7 @@ class Streamer:
             await asyncio.sleep(FLUSH_INTERVAL)
 
     async def _stream(self, reply: ActiveReply) -> None:
-        """Collect the model's answer. Raises ProviderError."""
+        """Collect the model's answer. Raises ProviderError, also after REPLY_TIMEOUT seconds without new text."""
         spec = parse_model_spec(reply.claimed.model_spec)
         server = (spec.provider, spec.endpoint)
         provider = self.providers.get(server)
@@ -266,31 +282,55 @@ class Streamer:
         parameters = reply.claimed.parameters
         if draws_by_seed(spec):
             parameters = replace(parameters, seed=draw_seed(f"reply {reply.claimed.pk}", parameters.seed))
-        retry = RetryPolicy(announce=partial(_log_wait, reply.claimed.pk))
-        events = stream_with_retries(provider, spec.model, reply.claimed.messages, parameters, retry=retry)
-        async for event in events:
-            match event:
-                case TextDelta(text):
-                    reply.answer.first_text_at = reply.answer.first_text_at or timezone.now().isoformat()
-                    reply.answer.text += text
-                    reply.pending += text
-                    if reply.claimed.shown_from is None:
-                        self.text_waiting.set()
-                case ReasoningDelta(text):
-                    reply.answer.reasoning += text
-                case Restarted(error):
-                    await self._restart(reply, error)
-                case Completed():
-                    reply.answer.completed = event
-                    reply.answer.ended_at = timezone.now().isoformat()
-                    return
-        raise ProviderError("connection", "the stream ended without a finish marker", retryable=False)
+        try:
+            async with asyncio.timeout(settings.REPLY_TIMEOUT) as limit:
+                retry = RetryPolicy(
+                    longest=settings.REPLY_TIMEOUT,
+                    announce=partial(_on_wait, reply),
+                    sleep=partial(self._pause, reply, limit),
+                )
+                messages = reply.claimed.messages
+                events = stream_with_retries(provider, spec.model, messages, parameters, retry=retry)
+                async for event in events:
+                    await self._take(reply, event, limit)
+        except TimeoutError:
+            waited = f"no new text for {settings.REPLY_TIMEOUT} s (REPLY_TIMEOUT)"
+            last = f"; the last call failed: {reply.failure}" if reply.failure else ""
+            raise ProviderError("timeout", f"{waited}, call {reply.calls}{last}") from None
+        if reply.answer.completed is None:
+            raise ProviderError("connection", "the stream ended without a finish marker", retryable=False)
 
-    async def _restart(self, reply: ActiveReply, error: ProviderError) -> None:
+    async def _take(self, reply: ActiveReply, event: StreamEvent | Restarted, limit: asyncio.Timeout) -> None:
+        """Add an event of the provider to the answer; new text extends the limit."""
+        match event:
+            case TextDelta(text):
+                reply.answer.first_text_at = reply.answer.first_text_at or timezone.now().isoformat()
+                reply.answer.text += text
+                reply.pending += text
+                if reply.claimed.shown_from is None:
+                    self.text_waiting.set()
+            case ReasoningDelta(text):
+                reply.answer.reasoning += text
+            case Restarted(error):
+                await self._restart(reply, limit, error)
+            case Completed():
+                reply.answer.completed = event
+                reply.answer.ended_at = timezone.now().isoformat()
+        if reply.has_progressed():
+            limit.reschedule(asyncio.get_running_loop().time() + settings.REPLY_TIMEOUT)
+
+    async def _pause(self, reply: ActiveReply, limit: asyncio.Timeout, seconds: float) -> None:
+        """Store the number of the next call and the time at which the reply is given up, then wait."""
+        reply.calls += 1
+        left = (limit.when() or 0.0) - asyncio.get_running_loop().time()
+        await self._stored_without_limit(limit, partial(record_call, reply.claimed, reply.calls, left))
+        await asyncio.sleep(seconds)
+
+    async def _restart(self, reply: ActiveReply, limit: asyncio.Timeout, error: ProviderError) -> None:
         # A flush between the new attempt in the row and in `reply.claimed` would find the reply lost.
         async with self.flushing:
             restart = partial(restart_reply, reply.claimed, error.message, reply.answer.text)
-            claimed = await self._stored(restart)
+            claimed = await self._stored_without_limit(limit, restart)
             if claimed is None:
                 reply.lost = True
                 raise asyncio.CancelledError
@@ -298,6 +338,15 @@ class Streamer:
             reply.answer = ModelAnswer()
             reply.pending = ""
             reply.seq = 0
+
+    async def _stored_without_limit(self, limit: asyncio.Timeout, write: Callable[[], T]) -> T:
+        """Return what `write` returns. The limit does not end a write, whose outcome would be unknown."""
+        loop, when = asyncio.get_running_loop(), limit.when() or 0.0
+        begun = loop.time()
+        limit.reschedule(None)
+        stored = await self._stored(write)
+        limit.reschedule(when + loop.time() - begun)
+        return stored
 
     async def _end(self, reply: ActiveReply, write: Callable[[ClaimedReply], None]) -> None:
         if reply.lost:
@@ -371,7 +420,8 @@ class Streamer:
                 reply.task.cancel()
 
 
-def _log_wait(reply_id: int, seconds: float, error: ProviderError) -> None:
+def _on_wait(reply: ActiveReply, seconds: float, error: ProviderError) -> None:
+    reply.failure = error.message
     logger.warning(
-        "reply %s waits %.0f seconds before its model is called again: %s", reply_id, seconds, error
+        "reply %s waits %.0f seconds before its model is called again: %s", reply.claimed.pk, seconds, error
     )

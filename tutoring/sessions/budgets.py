@@ -48,8 +48,15 @@ class SessionBudget:
             f"{self.code_generations_left} of {self.code_generations_limit} generations of code and "
             f"{self.executions_left} of {self.executions_limit} "
             f"{'execution' if self.executions_limit == 1 else 'executions'} left. {samples}"
-            f"Session {self.session_number} of {self.session_limit} on this problem."
+            f"Session {self.session_words} on this problem."
         )
+
+    @property
+    def session_words(self) -> str:
+        """The number of the session, with the limit unless it is a repeated session of the training, which has none."""
+        if self.session_number > self.session_limit:
+            return f"{self.session_number}"
+        return f"{self.session_number} of {self.session_limit}"
 
 
 def count_budget(session: Session, events: list[Event], rules: Rules) -> SessionBudget:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from benchmark.model_calls.model_tests import passed_since
 from benchmark.models import TestCase
 from tutoring.models import Event, Reply, Session
-from tutoring.models.payloads import MessageSent, ReplyFailed, ReplyFinished
+from tutoring.models.payloads import ReplyFailed, ReplyFinished
 from tutoring.protocols import Rules, rules_of
 from tutoring.sessions.budgets import SessionBudget, count_budget
 
@@ -16,8 +17,17 @@ Command = Literal["talk", "code", "debrief", "ask_again", "stop", "run_samples",
 """Commands of a tutor. The first three send a message in that mode."""
 
 
+OPERATOR_KINDS = frozenset({"authentication", "configuration", "not_found"})
+"""Kinds of provider errors that only an operator can end: a refused key, an unpaid account, an unknown model."""
+
+
 class RefusedError(Exception):
     """A command that the rules do not allow now; the message is a sentence for the person who gave it."""
+
+
+def is_empty(reply: ReplyFinished) -> bool:
+    """Return whether the model ended its reply without any text."""
+    return not reply.text.strip() and not reply.stopped
 
 
 @dataclass(frozen=True)
@@ -60,13 +70,30 @@ class SessionContext:
         return self.rules.debrief and self.session.state == Session.State.CLOSED and replied
 
     @cached_property
-    def last_reply_failed(self) -> bool:
-        """Whether the last message has no reply because the provider failed."""
-        payloads = (event.payload for event in reversed(self.events))
-        latest = next(
-            (one for one in payloads if isinstance(one, MessageSent | ReplyFinished | ReplyFailed)), None
-        )
-        return isinstance(latest, ReplyFailed)
+    def missing_reply(self) -> Event | None:
+        """The event that says why the last message has no reply: the provider failed, or the reply is empty."""
+        kinds = (Event.Kind.MESSAGE, Event.Kind.REPLY, Event.Kind.REPLY_FAILED)
+        latest = next((event for event in reversed(self.events) if event.kind in kinds), None)
+        match latest and latest.payload:
+            case ReplyFailed():
+                return latest
+            case ReplyFinished() as reply if is_empty(reply):
+                return latest
+        return None
+
+    @cached_property
+    def needs_operator(self) -> bool:
+        """Whether every other call would fail in the same way until an operator has mended the access to the model.
+
+        A passed test of the model, or a later reply of it in any session, is evidence that it is mended.
+        """
+        event, model = self.missing_reply, self.session.model
+        if event is None or event.at is None or model is None:
+            return False
+        if not isinstance(event.payload, ReplyFailed) or event.payload.error_kind not in OPERATOR_KINDS:
+            return False
+        replies = Event.objects.filter(session__model=model, kind=Event.Kind.REPLY, at__gt=event.at)
+        return not (passed_since(model, event.at) or replies.exists())
 
     def refusal(self, command: Command) -> str | None:
         """Return the sentence that says why the command is refused now, or None if it is allowed.
@@ -102,8 +129,10 @@ class SessionContext:
             return None if self.unfinished_reply is not None else "There is no reply to stop."
         if self.unfinished_reply is not None:
             return "The model is still replying. Wait for it, or stop it."
-        if command == "ask_again" and not self.last_reply_failed:
+        if command == "ask_again" and self.missing_reply is None:
             return "The last reply did not fail."
+        if command == "ask_again" and self.needs_operator:
+            return "Only an operator can mend this. Press “Something is wrong…” to report it."
         return None
 
     def _refused_by_budget(self, command: Command) -> str | None:
@@ -114,8 +143,8 @@ class SessionContext:
                     f"All {budget.code_generations_limit} generations of code are used. Execute the latest program, "
                     "or close the session."
                 )
-            case "talk" | "code" | "debrief" if self.last_reply_failed:
-                return "The last reply failed. Request it again before you send another message."
+            case "talk" | "code" | "debrief" if self.missing_reply is not None:
+                return "The last reply failed or is empty. Request it again before you send another message."
             case "stop" if open_ and budget.stops_used >= budget.stops_limit:
                 return f"{budget.stops_limit} replies were stopped in this session. No more can be stopped."
             case "execute" if not self.programs:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -20,6 +21,7 @@ import judge
 from benchmark.extraction import without_blocks
 from benchmark.judging import executions_before, in_progress, share_of_a_person
 from benchmark.models import Judgement, Problem
+from benchmark.providers import RetryPolicy
 from benchmark.rendering import highlight, program_diff, render_markdown
 from tutoring.models import Draft, Event, Reply, ReplyDelta, Session
 from tutoring.models.payloads import (
@@ -31,14 +33,16 @@ from tutoring.models.payloads import (
     SampleRunRequested,
     SessionClosed,
     SessionInvalidated,
+    SessionOpened,
     VerdictRecorded,
 )
 from tutoring.protocols import Rules, TutorSees, rules_of
 from tutoring.sessions.assignments import is_concealed
 from tutoring.sessions.budgets import SessionBudget
-from tutoring.sessions.context import Command, SessionContext
-from tutoring.sessions.masking import Span, StreamMask, mask, stream_mask_of
+from tutoring.sessions.context import OPERATOR_KINDS, Command, SessionContext, is_empty
+from tutoring.sessions.masking import Span, mask, names_of
 from tutoring.sessions.programs import unchanged
+from tutoring.sessions.reply_stream import ReplyStream
 from tutoring.sessions.spending import SPENDING_LIMIT
 
 PageCommand = Literal["send", "code", "ask_again", "stop", "run_samples", "execute", "close"]
@@ -85,12 +89,39 @@ class EventView:
 
 @dataclass(frozen=True)
 class PartialReply:
-    """The reply that is being written: its text so far, which ends with chunk `seq`."""
+    """The reply that is being written: its text so far, which ends with chunk `seq`.
+
+    `blocks` are the HTML of the part that is rendered, the first `length` UTF-16 code units of the text; `rest` is the
+    text after them.
+    """
 
     id: int
     attempt: int
     seq: int
     text: str
+    blocks: tuple[str, ...] = ()
+    length: int = 0
+
+    @property
+    def rest(self) -> str:
+        return self.text.encode("utf-16-le", "surrogatepass")[2 * self.length :].decode(
+            "utf-16-le", "replace"
+        )
+
+
+@dataclass(frozen=True)
+class ReplyWait:
+    """How long the tutor waits for the active reply, in seconds. None: the page must not say so, or it is unknown."""
+
+    due_in: float | None
+    """Until the first word may appear by the protocol's schedule."""
+    call: int | None = None
+    """The number of the call of the provider, of at most `calls`."""
+    calls: int | None = None
+    gives_up_in: float | None = None
+    """Until the reply fails, unless text arrives before."""
+    limit: int | None = None
+    """Until the reply fails after text has arrived."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +171,7 @@ class TutorView:
     events: list[EventView]
     last_seq: int
     active_reply: PartialReply | None
+    wait: ReplyWait | None
     latest_program: LatestProgram | None
     draft: str
     draft_revision: int
@@ -151,6 +183,8 @@ class TutorView:
     """Whether no message has been sent. The first one may be empty if it requests code."""
     debriefing: bool
     """Whether the session is closed and the debrief has begun: no message counts."""
+    needs_operator: bool
+    """Whether only an operator can help after the last reply failed."""
     waiting: str
     """Why the judge has not begun with the submitted program, in words; empty otherwise."""
 
@@ -168,7 +202,8 @@ class TutorView:
 def tutor_view(session: Session, conversation: bool = True) -> TutorView:
     """Return the session as its tutor may see it. Raises RefusedError for an imported session.
 
-    With `conversation=False`, `events` is empty: rendering them is most of the work, and an open page has them.
+    With `conversation=False`, `events` and the text of the active reply are empty: rendering them is most of the work,
+    and an open page has them.
     """
     context = SessionContext.of(session)
     assert session.problem is not None
@@ -188,7 +223,8 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
             event_view(number, event, rules) for number, event in enumerate(shown, start=1) if conversation
         ],
         last_seq=len(shown),
-        active_reply=active_reply(unfinished, stream_mask_of(session)) if unfinished else None,
+        active_reply=_active_reply_of(session, unfinished, conversation) if unfinished else None,
+        wait=reply_wait(unfinished, rules) if unfinished else None,
         latest_program=_program(context),
         draft=draft.text,
         draft_revision=draft.revision,
@@ -196,6 +232,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
         refusals=page_refusals(context),
         fresh=not any(event.kind == Event.Kind.MESSAGE for event in context.events),
         debriefing=any(event.out_of_protocol for event in context.events),
+        needs_operator=context.needs_operator,
         waiting=waiting_for_judge(session),
     )
 
@@ -294,18 +331,37 @@ def _named_programs(context: SessionContext) -> list[tuple[int, str]]:
     ]
 
 
-def active_reply(reply: Reply, stream_mask: StreamMask | None) -> PartialReply:
-    """Return the unfinished reply with its text so far; the text is empty if the reply is not shown live.
+def _active_reply_of(session: Session, reply: Reply, conversation: bool) -> PartialReply:
+    if not conversation:
+        return PartialReply(id=reply.pk, attempt=reply.shown_attempt, seq=0, text="")
+    return active_reply(reply, ReplyStream(names_of(session)))
 
-    `stream_mask` is a new one, which then masks the chunks that follow; None if nothing is masked.
+
+def reply_wait(reply: Reply, rules: Rules) -> ReplyWait:
+    """Return how long the tutor waits for the reply. A blind protocol shows its frozen schedule and nothing else."""
+    now = timezone.now()
+    due_in = None if reply.shown_from is None else max(0.0, (reply.shown_from - now).total_seconds())
+    if rules.is_blind or reply.gives_up_at is None:
+        return ReplyWait(due_in)
+    gives_up_in = max(0.0, (reply.gives_up_at - now).total_seconds())
+    return ReplyWait(due_in, reply.calls, RetryPolicy.attempts, gives_up_in, settings.REPLY_TIMEOUT)
+
+
+def active_reply(reply: Reply, stream: ReplyStream) -> PartialReply:
+    """Return the part of the reply that has arrived and may be shown.
+
+    `stream` is a new one, which then continues with the chunks that follow.
     """
     deltas = list(chunks_after(reply, 0))
-    text = "".join(delta.text for delta in deltas)
+    text = stream.feed("".join(delta.text for delta in deltas))
+    rendered = stream.render()
     return PartialReply(
         id=reply.pk,
         attempt=reply.shown_attempt,
         seq=deltas[-1].seq if deltas else 0,
-        text=stream_mask.feed(text) if stream_mask else text,
+        text=text,
+        blocks=rendered.html if rendered else (),
+        length=rendered.length if rendered else 0,
     )
 
 
@@ -338,6 +394,8 @@ def event_view(seq: int, event: Event, rules: Rules) -> EventView:
 def _fields(event: Event, rules: Rules) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     match event.payload:
+        case SessionOpened():
+            fields = {"samples_only": _samples_only(event)}
         case MessageSent() as message:
             fields = {
                 "mode": message.mode,
@@ -348,7 +406,7 @@ def _fields(event: Event, rules: Rules) -> dict[str, Any]:
         case ReplyFinished() as reply:
             fields = _reply_fields(event, reply, rules)
         case ReplyFailed(error_kind=kind):
-            fields = {"limited": kind == SPENDING_LIMIT}
+            fields = {"cause": _cause_of(kind)}
         case ExecutionRequested(generation=generation) | SampleRunRequested(generation=generation):
             fields = {"generation": generation}
         case VerdictRecorded() as verdict:
@@ -364,6 +422,12 @@ def _fields(event: Event, rules: Rules) -> dict[str, Any]:
     return fields
 
 
+def _samples_only(event: Event) -> bool:
+    """Return whether the problem of the event's session has no tests but its samples."""
+    problem = event.session.problem
+    return problem is not None and problem.samples_only
+
+
 def _reply_fields(event: Event, reply: ReplyFinished, rules: Rules) -> dict[str, Any]:
     shown = mask(reply.text, [Span(one.start, one.end) for one in reply.masked])
     if reply.hidden:
@@ -377,8 +441,19 @@ def _reply_fields(event: Event, reply: ReplyFinished, rules: Rules) -> dict[str,
         "masked": bool(reply.masked),
         "stopped": reply.stopped,
         "cut": reply.finish_reason == "length",
+        "empty": is_empty(reply),
+        "refused": reply.finish_reason == "refusal" and not reply.stopped,
         "debrief": event.out_of_protocol,
     }
+
+
+def _cause_of(error_kind: str) -> Literal["spending", "operator", "silence", "error"]:
+    """Return what a tutor may know about a failed reply: who can help."""
+    if error_kind == SPENDING_LIMIT:
+        return "spending"
+    if error_kind in OPERATOR_KINDS:
+        return "operator"
+    return "silence" if error_kind == "timeout" else "error"
 
 
 def _verdict_fields(recorded: VerdictRecorded, sees: TutorSees) -> dict[str, Any]:

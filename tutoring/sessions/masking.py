@@ -284,12 +284,6 @@ def _settled(line: str, cut: int, passages: list[Span]) -> int:
     return settled
 
 
-def stream_mask_of(session: Session) -> StreamMask | None:
-    """Return a mask for the chunks of a new reply, None if the session's protocol does not hide the model."""
-    names = names_of(session)
-    return StreamMask(names) if names else None
-
-
 class _InlineCode(NamedTuple):
     """The passages of code in a line, and where code begins that later text may close."""
 

@@ -1,5 +1,6 @@
 """Template tags of tutoring, such as the form that starts a session on the page of a problem."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django import template
@@ -11,13 +12,30 @@ from benchmark.models import Problem
 from benchmark.providers import is_scripted
 from benchmark.rendering import text_diff
 from tutoring.actions import has_scripted_student
-from tutoring.models import PrivateNote, Session
+from tutoring.models import PrivateNote, Protocol, Session
 from tutoring.protocols import current_protocols, rules_of
 from tutoring.sessions.assignments import closed_by_study
 from tutoring.sessions.conversation import SessionStatus, status_for_tutor
 from tutoring.sessions.problem_rows import ProblemRow, unsolved_after
 
 register = template.Library()
+
+
+@dataclass(frozen=True)
+class ProtocolChoice:
+    """A protocol that a tutor may choose for the next session on a problem."""
+
+    protocol: Protocol
+    number: int
+    """The number of the next session."""
+    limit: int
+    """Sessions on a problem that the protocol allows."""
+    chosen: bool
+    """Whether it is the first protocol under which a session can be started."""
+
+    @property
+    def is_used_up(self) -> bool:
+        return self.number > self.limit
 
 
 @register.filter
@@ -61,7 +79,8 @@ def private_note(context: dict[str, Any], problem: Problem) -> str:
 @register.inclusion_tag("tutoring/_start_session.html", takes_context=True)
 def start_session_form(context: dict[str, Any], problem: Problem) -> dict[str, Any]:
     """Return the context of `{% start_session_form problem %}`, with the protocols that can be started."""
-    scripted = is_scripted(catalogue.session_spec(context["user"]))
+    spec = catalogue.session_spec(context["user"])
+    scripted = is_scripted(spec)
     protocols = current_protocols()
     if scripted:
         knows = has_scripted_student(problem)
@@ -71,9 +90,11 @@ def start_session_form(context: dict[str, Any], problem: Problem) -> dict[str, A
         .select_related("protocol")
         .order_by("number")
     )
+    choices = _choices(protocols, [one for one in sessions if one.model_spec == str(spec)])
     return {
         "problem": problem,
-        "protocols": protocols,
+        "choices": choices,
+        "startable": any(choice.chosen for choice in choices),
         "scripted": scripted,
         "in_study": closed_by_study(context["user"], problem),
         "sessions": sessions,
@@ -82,3 +103,14 @@ def start_session_form(context: dict[str, Any], problem: Problem) -> dict[str, A
         ),
         "csrf_token": context["csrf_token"],
     }
+
+
+def _choices(protocols: list[Protocol], sessions: list[Session]) -> list[ProtocolChoice]:
+    """Return the protocols with the number of the next session, given the tutor's sessions with the present model."""
+    choices: list[ProtocolChoice] = []
+    for protocol in protocols:
+        number = 1 + sum(one.protocol is not None and one.protocol.name == protocol.name for one in sessions)
+        limit = rules_of(protocol).sessions
+        first = number <= limit and not any(choice.chosen for choice in choices)
+        choices.append(ProtocolChoice(protocol, number, limit, first))
+    return choices

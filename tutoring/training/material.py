@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmark.models import Problem
 from tutoring.rules import RuleSet, rule_set
 
 
@@ -47,3 +48,8 @@ def material() -> TrainingMaterial:
             for number, message in enumerate(data["messages"], start=1)
         ),
     )
+
+
+def is_training_problem(problem: Problem) -> bool:
+    """Return whether the problem is that of the guided session."""
+    return problem.dataset.name == "practice" and problem.external_id == material().problem

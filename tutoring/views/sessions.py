@@ -37,6 +37,7 @@ from tutoring.models.payloads import Mode
 from tutoring.protocols import consent_hash, rules_of
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import session_for_tutor, tutor_view
+from tutoring.training.material import is_training_problem
 from tutoring.views.requests import (
     NO_SESSION,
     command,
@@ -81,8 +82,8 @@ def session(request: HttpRequest, session_id: UUID) -> HttpResponse:
 def start_session(request: HttpRequest) -> HttpResponse:
     """Start a session.
 
-    Fields: problem, protocol (primary keys); training, if the model is the practice student; consent, the version of
-    the consent text that the tutor accepts, if it is not accepted yet.
+    Fields: problem, protocol (primary keys); training, for the guided session with the practice student; consent, the
+    version of the consent text that the tutor accepts, if it is not accepted yet.
     """
     problem = get_object_or_404(
         Problem.objects.select_related("dataset"), pk=number_field(request, "problem"), dataset__known_as=""
@@ -92,8 +93,9 @@ def start_session(request: HttpRequest) -> HttpResponse:
         if text_hash := request.POST.get("consent"):
             AcceptConsent(person_of(request), protocol, text_hash).execute()
         with transaction.atomic():  # a refused session leaves no row of a model behind
-            model = _session_model(request)
-            started = StartSession(person_of(request), problem, protocol, model).execute()
+            training = "training" in request.POST and is_training_problem(problem)
+            model = _session_model(request, training)
+            started = StartSession(person_of(request), problem, protocol, model, training=training).execute()
     except ConsentMissingError:
         return _request_consent(request, problem, protocol)
     except RefusedError as refused:
@@ -102,10 +104,10 @@ def start_session(request: HttpRequest) -> HttpResponse:
     return redirect(started)
 
 
-def _session_model(request: HttpRequest) -> LanguageModel:
+def _session_model(request: HttpRequest, training: bool) -> LanguageModel:
     """Return the model of the training, or that of the tutor's next session. Raises RefusedError without a model."""
     try:
-        if "training" in request.POST:
+        if training:
             return catalogue.model_for(parse_model_spec(PRACTICE_STUDENT), Parameters())
         return catalogue.session_model(person_of(request))
     except (CatalogueError, ModelSpecError):

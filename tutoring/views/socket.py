@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -22,12 +22,14 @@ from django.http import HttpRequest
 from pydantic import BaseModel, Field, ValidationError
 
 from accounts.roles import Role, has_role
+from benchmark.rendering.markdown_stream import RenderedBlocks
 from tutoring.models import Event, Reply, Session
 from tutoring.models.payloads import ReplyFailed, ReplyFinished
 from tutoring.notifications import TextChunk, session_group
 from tutoring.notifications.chunk_broadcaster import chunk_broadcaster
 from tutoring.protocols import rules_of
 from tutoring.sessions.conversation import (
+    PartialReply,
     TutorView,
     active_reply,
     chunks_after,
@@ -37,7 +39,8 @@ from tutoring.sessions.conversation import (
     tutor_view,
     waiting_for_judge,
 )
-from tutoring.sessions.masking import Names, StreamMask, names_of
+from tutoring.sessions.masking import Names, names_of
+from tutoring.sessions.reply_stream import ReplyStream
 
 logger = logging.getLogger(__name__)
 
@@ -61,20 +64,11 @@ NOT_LOGGED_IN, FORBIDDEN, NOT_FOUND = 4401, 4403, 4404
 Message = dict[str, Any]
 
 
-class ReplyPosition(BaseModel):
-    """The last chunk of a reply that the browser has."""
-
-    id: int | None
-    attempt: int
-    seq: int
-
-
 class SyncRequest(BaseModel):
-    """A request for everything after event number `after` and, of that reply, after its last chunk."""
+    """A request for everything after event number `after`, and for the whole text of the active reply."""
 
     op: Literal["sync"]
     after: Annotated[int, Field(ge=0, lt=2**31)]
-    reply: ReplyPosition | None = None
 
 
 @dataclass
@@ -85,6 +79,8 @@ class Cursor:
     reply: int | None = None
     attempt: int = 0
     seq: int = 0
+    calls: int = 0
+    """The number of the provider call that the browser was last told."""
 
 
 class SessionConsumer(AsyncJsonWebsocketConsumer):
@@ -102,8 +98,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     """Whether the rows may contain something new."""
     names: Names | None = None
     """What is masked in replies; None if nothing is."""
-    stream_mask: StreamMask | None = None
-    """Masks the chunks of the reply that the cursor points to; None if nothing is masked."""
+    stream: ReplyStream
+    """Masks and renders the chunks of the reply that the cursor points to."""
     waiting: str | None = None
     """What the page says about the queue of the judge; None if it is unknown."""
     storage_delayed = False
@@ -113,6 +109,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.session_id = self.scope["url_route"]["kwargs"]["session_id"]
         self.pending = asyncio.Event()
         self.chunks: list[TextChunk] = []
+        self.stream = ReplyStream(None)
         await self.accept()
         code, _ = await self._read(check=True, updates=False)
         if code:
@@ -140,10 +137,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             fault = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
             await self.send_json({"type": "error", "message": f"invalid request: {fault}"})
             return
-        # Chunks are masked from the beginning of a reply, so a browser that lost some gets the whole text.
-        known = None if self.names else request.reply
-        position = known or ReplyPosition(id=None, attempt=0, seq=0)
-        self.cursor = Cursor(request.after, position.id, position.attempt, position.seq)
+        # Chunks are masked and rendered from the beginning of a reply, so the browser gets its whole text.
+        self.cursor = Cursor(request.after)
         self.request_refresh()
 
     async def session_changed(self, _: Message) -> None:
@@ -210,8 +205,9 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
                 return False
             if cursor.reply == chunk.reply and cursor.attempt < chunk.attempt and chunk.seq == 1:
                 cursor.attempt, cursor.seq = chunk.attempt, 1
-                self._restart_mask()
-                await self.send_json(_snapshot(chunk.reply, chunk.attempt, 1, self._masked(chunk.text)))
+                self.stream = ReplyStream(self.names)
+                shown = self.stream.feed(chunk.text)
+                await self.send_json(_snapshot(PartialReply(chunk.reply, chunk.attempt, 1, shown)))
                 continue
             same = (cursor.reply, cursor.attempt) == (chunk.reply, chunk.attempt)
             if same and chunk.seq <= cursor.seq + 1:
@@ -219,9 +215,16 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
                 self.last_activity = time.monotonic()
             if same and chunk.seq == cursor.seq + 1:
                 cursor.seq += 1
-                await self.send_json(_delta(chunk.reply, chunk.attempt, chunk.seq, self._masked(chunk.text)))
+                shown = self.stream.feed(chunk.text)
+                await self.send_json(_delta(chunk.reply, chunk.attempt, chunk.seq, shown))
             elif not same or chunk.seq > cursor.seq:
                 return True
+        cursor, stream = self.cursor, self.stream
+        if cursor is not None and stream.unrendered:
+            # In a thread, so that a long program does not delay the text of other pages.
+            blocks = await asyncio.to_thread(stream.render)
+            if blocks and cursor is self.cursor:  # not replaced meanwhile
+                await self.send_json(_blocks(cursor, blocks))
         return False
 
     @database_sync_to_async
@@ -273,9 +276,10 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             shown = [event_view(number, event, self.rules) for number, event in events]
             pushed = [{"seq": view.seq, "kind": view.kind, "html": view.html} for view in shown]
             messages.append({"type": "events", "events": pushed})
-        before = cursor.reply
+        before = (cursor.reply, cursor.calls)
         messages += self._text(cursor, current)
-        if events or before != cursor.reply or self._queue_has_changed():
+        cursor.calls = current.calls if current and not self.rules.is_blind else 0
+        if events or before != (cursor.reply, cursor.calls) or self._queue_has_changed():
             view = tutor_view(self.session, conversation=False)
             self.waiting = view.waiting
             messages.append(status_message(view))
@@ -292,23 +296,18 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             cursor.reply, cursor.attempt, cursor.seq = None, 0, 0
             return []
         if (cursor.reply, cursor.attempt) != (reply.pk, reply.shown_attempt):
-            self._restart_mask()
-            whole = active_reply(reply, self.stream_mask)
+            self.stream = ReplyStream(self.names)
+            whole = active_reply(reply, self.stream)
             cursor.reply, cursor.attempt, cursor.seq = whole.id, whole.attempt, whole.seq
-            return [_snapshot(whole.id, whole.attempt, whole.seq, whole.text)]
+            return [_snapshot(whole)]
         chunks = chunks_after(reply, cursor.seq)
         messages = [
-            _delta(reply.pk, reply.shown_attempt, chunk.seq, self._masked(chunk.text)) for chunk in chunks
+            _delta(reply.pk, reply.shown_attempt, chunk.seq, self.stream.feed(chunk.text)) for chunk in chunks
         ]
         cursor.seq += len(messages)
+        if self.stream.unrendered and (blocks := self.stream.render()):
+            messages.append(_blocks(cursor, blocks))
         return messages
-
-    def _restart_mask(self) -> None:
-        """Start masking at the beginning of a reply."""
-        self.stream_mask = StreamMask(self.names) if self.names else None
-
-    def _masked(self, chunk: str) -> str:
-        return self.stream_mask.feed(chunk) if self.stream_mask else chunk
 
 
 def status_message(view: TutorView) -> Message:
@@ -319,6 +318,7 @@ def status_message(view: TutorView) -> Message:
         "may": view.may,
         "state": view.status.state,
         "active_reply": view.active_reply.id if view.active_reply else None,
+        "wait": asdict(view.wait) if view.wait else None,
     }
 
 
@@ -327,9 +327,24 @@ def _ended_replies(events: list[Event]) -> set[int | None]:
     return {one.reply for one in payloads if isinstance(one, ReplyFinished | ReplyFailed)}
 
 
-def _snapshot(reply: int, attempt: int, seq: int, text: str) -> Message:
-    return {"type": "snapshot", "reply": reply, "attempt": attempt, "seq": seq, "text": text}
+def _snapshot(whole: PartialReply) -> Message:
+    """Return the whole text of a reply. Its first `length` UTF-16 code units are rendered as `blocks`."""
+    return {
+        "type": "snapshot",
+        "reply": whole.id,
+        "attempt": whole.attempt,
+        "seq": whole.seq,
+        "text": whole.text,
+        "blocks": list(whole.blocks),
+        "length": whole.length,
+    }
 
 
 def _delta(reply: int, attempt: int, seq: int, text: str) -> Message:
     return {"type": "delta", "reply": reply, "attempt": attempt, "seq": seq, "text": text}
+
+
+def _blocks(cursor: Cursor, blocks: RenderedBlocks) -> Message:
+    """Return the blocks that replace those from number `first` on, and how much of the text they cover."""
+    reply = {"type": "blocks", "reply": cursor.reply, "attempt": cursor.attempt}
+    return reply | {"first": blocks.first, "blocks": list(blocks.html), "length": blocks.length}

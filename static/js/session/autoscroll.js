@@ -1,4 +1,5 @@
-/* Keeps the conversation scrolled to its end while the end is in view. Otherwise the scroll position stays as it is. */
+/* Keeps the conversation scrolled to its end while the end is in view. Otherwise the element that the reader sees at the
+   top stays where it is, whatever changes above it or in its place. */
 
 const ROUNDING = 1; // pixels: positions are fractions, heights are whole
 
@@ -25,6 +26,16 @@ export function autoscroll(box, jump) {
     measure();
   }
 
+  const topOf = (element) => element.getBoundingClientRect().top - box.getBoundingClientRect().top;
+
+  /* The first element in view, as deep as paragraphs, and its distance from the top of the box. */
+  function placeOfReader() {
+    const inView = (element) => element.getBoundingClientRect().bottom > box.getBoundingClientRect().top;
+    const event = [...box.querySelectorAll("#events > li, #active-reply:not([hidden])")].find(inView);
+    const element = [...(event?.querySelectorAll(".prose > *") ?? [])].find(inView) ?? event;
+    return element && { element, top: topOf(element) };
+  }
+
   box.addEventListener("scroll", measure);
   jump.addEventListener("click", scrollToEnd);
   // A notice, a longer draft or a resized window moves the end out of view.
@@ -33,11 +44,20 @@ export function autoscroll(box, jump) {
   scrollToEnd();
 
   return {
-    /** Call `change`, which adds content, then scroll to the end if it was in view before. */
+    /**
+     * Call `change`, which adds or replaces content, then scroll to the end if it was in view before. Otherwise keep
+     * the place of the reader. `change` may return a function from a removed element to the one at its place.
+     */
     update(change) {
       measure();
-      change();
+      const place = following ? null : placeOfReader();
+      const successor = change();
       if (following) scrollToEnd();
+      else if (place) {
+        const element = place.element.isConnected ? place.element : successor?.(place.element);
+        if (element) box.scrollTop += topOf(element) - place.top;
+        measure();
+      }
     },
     scrollToEnd,
   };

@@ -1,11 +1,11 @@
 /* Commands over HTTP. Each has an id, so the server executes a repeated command once. */
 
 const RETRY_DELAYS = [500, 2000]; // milliseconds before the second and the third attempt
-const LOGGED_OUT = "You are logged out. Log in again in another tab, then reload this page. Your text is kept.";
+export const LOGGED_OUT = "You are logged out. Log in again in another tab, then reload this page. Your text is kept.";
 const UNREACHABLE = "The server does not respond. Nothing is lost. Try again in a moment.";
 
 /**
- * Send `fields` (a FormData or an object) to `address`; resolves to {accepted, message, certain}.
+ * Send `fields` (a FormData or an object) to `address`; resolves to {accepted, message, certain, loggedOut}.
  *
  * Without a response, the command is retried with the same id. `certain` is false if every attempt failed: the
  * server may or may not have executed the command, so a later attempt must use the same id.
@@ -29,7 +29,7 @@ async function attempt(address, fields) {
     redirect: "manual",
     keepalive: true,
   });
-  if (response.type === "opaqueredirect") return { accepted: false, certain: true, message: LOGGED_OUT };
+  if (response.type === "opaqueredirect") return { accepted: false, certain: true, loggedOut: true, message: LOGGED_OUT };
   const answer = await response.json().catch(() => null);
   if (answer) return { ...answer, certain: true };
   if (response.status >= 500) throw new Error(`status ${response.status}`);

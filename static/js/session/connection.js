@@ -4,8 +4,8 @@ const FIRST_DELAY = 500; // milliseconds before the first reconnection
 const MAX_DELAY = 15_000;
 
 /* Close codes of the server after which reconnecting would fail again. */
+const NOT_LOGGED_IN = 4401;
 const REFUSALS = {
-  4401: "You are logged out. Log in again in another tab, then reload this page. Your text is kept.",
   4403: "Your account no longer has the role tutor, so this page does not update.",
   4404: "This session belongs to another tutor, so this page does not update.",
 };
@@ -14,7 +14,7 @@ const REFUSALS = {
  * Open a socket to `path` on this host.
  *
  * `on.open()` is called after each (re)connection, `on.message(object)` for each message, `on.lost()` when the
- * connection is lost and will be retried, `on.refused(message)` when it will not be retried.
+ * connection is lost and will be retried, `on.loggedOut()` and `on.refused(message)` when it will not be retried.
  * Returns a function that sends an object if the socket is open.
  */
 export function connect(path, on) {
@@ -31,6 +31,10 @@ export function connect(path, on) {
     };
     socket.onmessage = (event) => on.message(JSON.parse(event.data));
     socket.onclose = (event) => {
+      if (event.code === NOT_LOGGED_IN) {
+        on.loggedOut();
+        return;
+      }
       if (event.code in REFUSALS) {
         on.refused(REFUSALS[event.code]);
         return;

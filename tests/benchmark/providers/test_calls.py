@@ -171,7 +171,7 @@ async def test_a_key_that_is_refused_is_named_and_not_shown(fake_providers: Fake
     [
         (400, "bad_request", 1),
         (403, "authentication", 1),
-        (404, "bad_request", 1),
+        (404, "not_found", 1),
         (429, "rate_limit", 3),
         (500, "server", 3),
         (529, "overloaded", 3),

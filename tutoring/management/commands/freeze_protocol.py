@@ -14,7 +14,7 @@ from tutoring.protocols import PRESETS, Rules, freeze
 SETTINGS = (
     "language", "code_generations", "sessions", "stops", "tutor_sees", "tutor_may_say", "uninvited_code",
     "draft_check", "debrief", "hide_model", "show_growth", "sample_runs", "characters_per_second",
-    "seconds_to_first_word",
+    "seconds_to_first_word", "maximum_seconds_shown",
 )  # fmt: skip
 
 _FIELDS = {field.serialization_alias or name: name for name, field in Rules.model_fields.items()}
