@@ -4,6 +4,7 @@ Other packages import from here. `docs/judge.md` lists the packages of the judge
 """
 
 from judge import languages  # registers the languages
+from judge.cache import temporary_folder
 from judge.checking import (
     CHECKTESTDATA,
     CHECKTESTDATA_SUFFIX,
@@ -94,4 +95,5 @@ __all__ = [
     "quantized_factor",
     "register",
     "sandbox_status",
+    "temporary_folder",
 ]

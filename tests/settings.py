@@ -26,6 +26,9 @@ DATABASES = {"default": DATABASES["default"] | {"NAME": "file:tests?mode=memory&
 # The real hashers are slow by design.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
+# The middleware finds a static file when it is requested. It would list all of them for each test client.
+WHITENOISE_AUTOREFRESH = True
+
 # Names without a hash need no collected files. The tests with a running site use the real storage.
 STORAGES = STORAGES | {  # noqa: F405
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

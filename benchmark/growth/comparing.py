@@ -1,6 +1,5 @@
 """Comparison of a program with a slow one on small generated inputs; the first difference is shrunk."""
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass
@@ -94,7 +93,7 @@ def _compared(
     with ExitStack() as opened:
         runs = [opened.enter_context(_open(one)) for one in (slow, candidate)]
         check = opened.enter_context(judge.open_checker(checker_for(problem, Policy.FAIR), limits))
-        folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="compare-")))
+        folder = opened.enter_context(judge.temporary_folder("compare"))
         validators = [
             opened.enter_context(judge.open_program(*runnable(one), GENERATOR_LIMITS))
             for one in recipe.validators

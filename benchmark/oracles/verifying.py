@@ -2,11 +2,9 @@
 
 import hashlib
 import json
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import judge
 from benchmark.oracles.running import CpuBudget, ProgramResult, RunnableProgram, run_on
@@ -229,12 +227,12 @@ def check_answers(
         ]
     limits = judge.Limits(time=10.0, memory=512 * 2**20)
     verdicts = []
-    with tempfile.TemporaryDirectory(prefix="cases-") as folder, judge.open_checker(checker, limits) as check:
+    with judge.temporary_folder("cases") as folder, judge.open_checker(checker, limits) as check:
         for number, (case, answer) in enumerate(zip(cases, answers, strict=True)):
             if answer.output is None:
                 verdicts.append(False)
                 continue
-            given, expected = Path(folder) / f"{number}.in", Path(folder) / f"{number}.ans"
+            given, expected = folder / f"{number}.in", folder / f"{number}.ans"
             given.write_text(case.input, encoding="utf-8")
             expected.write_text(case.answer, encoding="utf-8")
             test = judge.Test(case.name, given, expected)

@@ -1,5 +1,7 @@
 """The queue holds untrusted data: a real worker runs the listed functions and refuses everything else."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +52,9 @@ def test_a_worker_refuses_a_function_of_the_system_and_performs_a_judgement(stac
     )
 
     def verdict() -> str:
-        return stack.manage(
-            "shell",
-            "--no-imports",
-            "--command",
-            "from benchmark.models import Judgement\n"
-            f"print(Judgement.objects.get(pk={int(shown.stdout)}).verdict)\n",
-        ).stdout.strip()
+        with closing(sqlite3.connect(stack.var / "hintbench.sqlite3")) as database:
+            query = "SELECT verdict FROM benchmark_judgement WHERE id = ?"
+            return str(database.execute(query, [int(shown.stdout)]).fetchone()[0])
 
     stack.wait_for(verdict)
     assert verdict() == "AC"

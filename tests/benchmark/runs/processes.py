@@ -23,6 +23,7 @@ def use_var(var: Path, database: str = "") -> None:
     """Make `var` the HINTBENCH_VAR of this process, with its database unless the URL of another one is given."""
     settings.VAR = var
     settings.BLOBS = var / "blobs"
+    settings.STATIC_ROOT = var / "static"
     default = connections.settings["default"]
     if database:
         default |= dj_database_url.parse(database) | {"OPTIONS": {}}

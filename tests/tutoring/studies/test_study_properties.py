@@ -205,10 +205,8 @@ class StudyUnderTest:
             assert arm.started == sum(row.session_id is not None for row in own)
         assert verify(self.study).faults == ()
 
-    def seen_by(self, tutor: User) -> list[str]:
+    def seen_by(self, tutor: User, client: Client) -> list[str]:
         """Return what the pages and the socket send to the tutor."""
-        client = Client()
-        client.force_login(tutor)
         addresses = ["/sessions/", "/problems/"]
         sessions = list(Session.objects.filter(tutor=tutor).order_by("pk"))
         addresses += [f"/sessions/{session.pk}/" for session in sessions]
@@ -221,13 +219,20 @@ class StudyUnderTest:
             texts.append(re.sub(r'value="[\w-]{30,}"', "", response.content.decode()))
         for session in sessions:
             texts.append(repr(status_message(tutor_view(session, conversation=False))))
+        return texts
+
+    def logged_in(self, tutor: User) -> Client:
+        """Return a client of the tutor, to whom the pages of trajectories and studies are refused."""
+        client = Client()
+        client.force_login(tutor)
         for address in ("/trajectories/", "/trajectories/export/", "/studies/", f"/studies/{self.study.pk}/"):
             assert client.get(address).status_code in (403, 404), address
-        return texts
+        return client
 
     def check_concealment(self) -> None:
         """Check that no tutor sees an arm, a model or the study, nor anything that depends on future assignments."""
-        before = [self.seen_by(tutor) for tutor in self.tutors]
+        clients = [(tutor, self.logged_in(tutor)) for tutor in self.tutors]
+        before = [self.seen_by(*client) for client in clients]
         for texts in before:
             for text in texts:
                 for hidden in HIDDEN:
@@ -240,7 +245,7 @@ class StudyUnderTest:
                 order=1_000 - row.order,
                 replicate=100 + row.pk,
             )
-        assert [self.seen_by(tutor) for tutor in self.tutors] == before
+        assert [self.seen_by(*client) for client in clients] == before
 
 
 MOVES = st.lists(
