@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +21,7 @@ from tests.fake_providers import FakeProviders, Script, failure
 from tests.tutoring.dialogues import RIGHT, TALK, SessionUnderTest, start
 from tests.tutoring.test_refusals import status_from_socket
 from tutoring.actions import AskAgain
-from tutoring.models import Event, Protocol, Reply
+from tutoring.models import Event, Protocol, Reply, Session
 from tutoring.protocols import PRESETS, Rules, freeze, rules_of
 from tutoring.replies import streamer as streamer_module
 from tutoring.replies.model_answer import ModelAnswer
@@ -344,3 +344,21 @@ def test_first_action_of_a_session_is_the_primary_button(session: SessionUnderTe
     session.ask_and_get(RIGHT)
     assert primary() == ["Send"]
     assert session.events(Event.Kind.REPLY)
+
+
+def test_number_of_the_next_session_is_announced(session: SessionUnderTest, doubling: Problem):
+    client = Client()
+    client.force_login(session.tutor)
+    Session.objects.update(state=Session.State.CLOSED)
+    with override_settings(TUTORING_MODEL="openai:hidden-model-name"):
+        page = client.get(doubling.get_absolute_url()).content.decode()
+        assert "next: session 2 of 3" in page
+        for number in (2, 3):
+            Session.objects.create(
+                tutor=session.tutor, problem=doubling, protocol=session.row.protocol, number=number,
+                model=session.row.model, model_spec=session.row.model_spec, state=Session.State.CLOSED,
+                language="python", opened_at=timezone.now(),
+            )  # fmt: skip
+        page = client.get(doubling.get_absolute_url()).content.decode()
+    assert "all 3 sessions on this problem are used" in page
+    assert page.count("Start a session</button>") == 1, "another protocol has sessions left"

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 
 from benchmark.datasets.usaco import contest_of
 from benchmark.models import Dataset, Problem, TestCase, blobs
+from benchmark.templatetags.problem_tags import samples_beside_statement
 from tests.benchmark.datasets.rendered_text import assert_nothing_lost
 
 pytestmark = pytest.mark.django_db
@@ -69,6 +70,7 @@ def test_the_real_collection_is_imported_whole_and_a_second_time_changes_nothing
     assert not Problem.objects.filter(samples_only=False).exists()
     assert not Problem.objects.filter(contest_date=None).exists()
     for stored in Problem.objects.all():
+        assert samples_beside_statement(stored) == [], "the statement shows every sample itself"
         assert_nothing_lost(stored.statement, stored.statement_html)
         assert_nothing_lost(stored.analysis, stored.analysis_html)
 

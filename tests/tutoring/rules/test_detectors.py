@@ -215,6 +215,8 @@ def _order(found: Detection) -> tuple[int, int, str]:
         "max_load ",
         "a[",
         "'",
+        "1 of times out",
+        "测试",
     ],
 )
 def test_time_is_linear_in_the_length(unit: str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.phrases import PhrasePattern, phrases_in
@@ -215,11 +216,17 @@ def find_verdict_leaks(text: str, context: MessageContext) -> list[Detection]:
         phrase.as_detection("F5")
         for phrase in phrases_in(text, patterns)
         if not _POSSIBLE.search(phrase.before)
-        and not (phrase.question and _OPEN_QUESTION.search(phrase.sentence))
-        and not _STATEMENT.search(phrase.sentence)
-        and not _REPORTED.search(phrase.sentence)
+        and not _is_no_report(phrase.sentence, phrase.question)
         and not (context.tutor_may_say == "samples" and _SAMPLE.search(phrase.text))
     ]
+
+
+# A sentence can contain many phrases, and a search for each of them would take quadratic time.
+@lru_cache(maxsize=16)
+def _is_no_report(sentence: str, question: bool) -> bool:
+    """Return whether the sentence asks openly, quotes the statement, or repeats the student's own report."""
+    asks = question and _OPEN_QUESTION.search(sentence) is not None
+    return asks or _STATEMENT.search(sentence) is not None or _REPORTED.search(sentence) is not None
 
 
 DETECTOR = Detector(
