@@ -58,7 +58,7 @@ def add_test(problem: Problem, order: int, origin: str, content: bytes, answer: 
 def listed(client: Client, query: str = "") -> list[str]:
     """Return the ids of the problems on a page of the list."""
     page = client.get(f"/problems/{query}").content.decode()
-    return re.findall(r'<span class="identifier">[^/<]*/([^<]*)</span>', page)
+    return re.findall(r'<span class="identifier" title="[^/"]*/([^"]*)">', page)
 
 
 def test_list_finds_words_in_title_id_and_statement_in_any_case(reader: Client) -> None:
