@@ -41,7 +41,7 @@ def test_draft_is_underlined_explained_and_selectable_by_keyboard(open_page: Ope
 
 def test_message_is_sent_at_once_whether_or_not_the_check_answers(open_page: OpenPage):
     page = open_page("demo-tutor", failures_expected=True)
-    start_session(page, "tram-depot")
+    start_session(page, "watering-round")
     waiting: list[Route] = []
     # The check does not respond. Playwright cannot mark a built-in method as a handler.
     page.route(re.compile("/check/$"), lambda route: waiting.append(route))  # noqa: PLW0108

@@ -158,7 +158,7 @@ def test_notes_are_saved_while_typing_and_shown_on_both_pages(open_page: OpenPag
 
 def test_programs_have_line_numbers_and_any_two_are_compared(open_page: OpenPage) -> None:
     page = open_page("demo-tutor", permissions=["clipboard-read", "clipboard-write"])
-    start_session(page, "tram-depot")
+    start_session(page, "returns-trolley")
     for hint in ("", "Look again.", "And again."):
         ask_for_code(page, hint)
     numbers = replies(page).first.locator(".line-numbers").first

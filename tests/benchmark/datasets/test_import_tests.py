@@ -209,7 +209,7 @@ def test_the_list_of_problems_says_how_many_have_hidden_tests(
     assert import_tests(folder)["with_hidden_tests"] == 1
     page = admin_client.get("/problems/").content.decode()
     assert "1 problem, 1 with hidden tests" in page
-    assert "Hidden tests: </span>2</td>" in page
+    assert '2<span class="narrow-label"> hidden tests</span></td>' in page
 
 
 class Server:

@@ -85,14 +85,11 @@ def test_the_arms_are_compared_from_start_programs_to_the_page(practice: Command
     assert growing["regression, equal repairs"]["contrast"]["first"] == 0
     net = growing["net, right but slow, equal repairs"]
     assert (net["contrast"]["starts"] if net["contrast"] else 0) == right
-    assert (
-        growing["change of slope"]["contrast"]["starts"]
-        + sum(growing["change of slope"]["left_out"].values())
-        == 2
-    )
-    assert (
-        growing["speed ratio (log)"]["contrast"]["first"] > growing["speed ratio (log)"]["contrast"]["second"]
-    )
+    slope, ratio = growing["change of slope"], growing["speed ratio (log)"]
+    # A busy machine may give no slope and no ratio; such starts are left out.
+    measured = slope["contrast"]["starts"] if slope["contrast"] else 0
+    assert measured + sum(slope["left_out"].values()) == 2
+    assert ratio["contrast"] is None or ratio["contrast"]["first"] > ratio["contrast"]["second"]
 
     # The rows are those of the database.
     growth = document["arms"][1]["run"]
