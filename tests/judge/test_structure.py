@@ -39,7 +39,7 @@ def test_no_package_imports_one_that_imports_it() -> None:
         package = package_of(module)
         needed.setdefault(package, set()).update({package_of(one) for one in imports(file)} - {package})
     order = list(TopologicalSorter(needed).static_order())
-    assert order[0] == "records"
+    assert needed["records"] == set()
     documented = [name for name in documented_packages() if name in order]
     assert all(
         documented.index(below) < documented.index(package) for package in needed for below in needed[package]
