@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +30,7 @@ from benchmark.judging.fair_share import living_workers
 from benchmark.judging.performing import perform
 from benchmark.judging.problem_versions import JudgedVersion, describe_changes
 from benchmark.models import Judgement, Problem, RejudgedProgram, Rejudging
+from benchmark.models.parts import parts
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +119,7 @@ def _groups(keys: Sequence[int]) -> dict[_Conditions, list[int]]:
     A judgement without a scope keeps the time factor of the day on which it was made.
     """
     groups: dict[_Conditions, list[int]] = defaultdict(list)
-    for part in _parts(keys):
+    for part in parts(keys, _AT_ONCE):
         rows = Judgement.objects.filter(pk__in=part).order_by("pk")
         for pk, scope, finished, created, *conditions in rows.values_list(
             "pk", "speed_scope", "finished_at", "created_at", *_CONDITIONS
@@ -126,10 +127,6 @@ def _groups(keys: Sequence[int]) -> dict[_Conditions, list[int]]:
             day = f"day:{(finished or created).date().isoformat()}"
             groups[*conditions, scope or day].append(pk)
     return dict(groups)
-
-
-def _parts(keys: Sequence[int]) -> Iterable[Sequence[int]]:
-    return (keys[first : first + _AT_ONCE] for first in range(0, len(keys), _AT_ONCE))
 
 
 def estimate(places: Places) -> Estimate:
@@ -150,7 +147,7 @@ def estimate(places: Places) -> Estimate:
 def changes_of(places: Places) -> list[dict[str, Any]]:
     """Return for each problem, as JSON values, how its former judgements were made and how new ones are made."""
     versions: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
-    for part in _parts(sorted(places)):
+    for part in parts(sorted(places), _AT_ONCE):
         rows = (
             Judgement.objects.filter(pk__in=part)
             .order_by()
@@ -240,7 +237,7 @@ def request_rejudging(
 
 def _refuse_overlap(keys: Sequence[int]) -> None:
     """Raise RejudgingError if another rejudging that is not decided contains one of these judgements."""
-    for part in _parts(keys):
+    for part in parts(keys, _AT_ONCE):
         other = RejudgedProgram.objects.filter(before__in=part, rejudging__state=Rejudging.State.OPEN).first()
         if other is not None:
             raise RejudgingError(
@@ -252,7 +249,7 @@ def _refuse_overlap(keys: Sequence[int]) -> None:
 def _problem_hashes(submissions: Sequence[int]) -> dict[int, str]:
     """Return the present content hash of the problem of each submission."""
     found: dict[int, str] = {}
-    for part in _parts(sorted(set(submissions))):
+    for part in parts(sorted(set(submissions)), _AT_ONCE):
         problems = Problem.objects.filter(submissions__in=part)
         found |= dict(problems.values_list("submissions", "content_hash"))
     return found

@@ -6,7 +6,6 @@ theirs in the same transaction (`rejudging_applied`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 
 from django.contrib.auth.models import User
@@ -18,6 +17,7 @@ from django.utils import timezone
 from benchmark.judging.rejudging import RejudgingError, progress_of
 from benchmark.judging.requests import copy_of
 from benchmark.models import CachedRunReport, Generation, Judgement, RejudgedProgram, Rejudging, Run, WorkItem
+from benchmark.models.parts import parts
 
 rejudging_applied = Signal()
 """Sent with `rejudging`, `person` and `at` in the transaction that applies it, before judgements are replaced."""
@@ -122,7 +122,7 @@ def _split_shared(rejudging: Rejudging) -> None:
         if after in seen:
             shared.append(pk)
         seen.add(after)
-    for part in _parts(shared):
+    for part in parts(shared, _AT_ONCE):
         rows = list(RejudgedProgram.objects.filter(pk__in=part).select_related("after").order_by("pk"))
         copies = [copy_of(row.after) for row in rows]
         for copy, row in zip(copies, rows, strict=True):
@@ -131,10 +131,6 @@ def _split_shared(rejudging: Rejudging) -> None:
         for row, copy in zip(rows, copies, strict=True):
             row.after = copy
         RejudgedProgram.objects.bulk_update(rows, ["after"])
-
-
-def _parts(keys: list[int]) -> Iterator[list[int]]:
-    return (keys[first : first + _AT_ONCE] for first in range(0, len(keys), _AT_ONCE))
 
 
 def _replace_in_runs(rejudging: Rejudging, now: datetime) -> None:

@@ -11,6 +11,7 @@ from django.db import connection, models
 from django.utils import timezone
 
 from benchmark.models import Generation, Problem, Run
+from benchmark.models.parts import parts
 
 
 def insert_items(run: Run, problems: Sequence[Problem], chains: Mapping[str, int] | None = None) -> None:
@@ -78,7 +79,7 @@ def _insert(
     inserted: list[tuple[Any, ...]] = []
     size = _MOST_VALUES // len(columns)
     with connection.cursor() as cursor:
-        for part in (rows[at : at + size] for at in range(0, len(rows), size)):
+        for part in parts(rows, size):
             cursor.execute(
                 f"INSERT INTO {meta.db_table} ({names}) "  # noqa: S608  (no value is in it)
                 f"VALUES {', '.join([placeholders] * len(part))} {conflict} RETURNING {', '.join((*returned, key))}",

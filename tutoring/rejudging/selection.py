@@ -11,7 +11,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from benchmark.judging import Place, RejudgingError
 from benchmark.models import Dataset, Generation, Judgement, Problem, RejudgedProgram, Run, TestCase, WorkItem
+from benchmark.models.parts import parts
 from tutoring.models import Assignment, ProgramScore, Session, Study
+
+_AT_ONCE = 500
+"""Keys that one statement reads."""
 
 _ENDED = (Judgement.State.DONE, Judgement.State.FAILED)
 
@@ -147,10 +151,9 @@ def _count(found: SelectedPrograms) -> None:
     untested: set[int] = set()
     items: set[int] = set()
     sessions: set[UUID] = set()
-    keys = sorted(found.places)
-    for first in range(0, len(keys), 500):
+    for part in parts(sorted(found.places), _AT_ONCE):
         rows = Judgement.objects.filter(
-            ~Exists(tests), pk__in=keys[first : first + 500], suite=Judgement.TestScope.ALL, test_suite=None
+            ~Exists(tests), pk__in=part, suite=Judgement.TestScope.ALL, test_suite=None
         )
         untested.update(rows.values_list("pk", flat=True))
     if untested:
@@ -163,16 +166,12 @@ def _count(found: SelectedPrograms) -> None:
             sessions.add(place.session)
     runs: set[UUID] = set()
     studies: set[str] = set()
-    for part in _parts(sorted(items)):
+    for part in parts(sorted(items), _AT_ONCE):
         chains = WorkItem.objects.filter(pk__in=part).order_by()
         for run, key in chains.values_list("run", "run__study_key").distinct():
             runs.add(run)
             studies.update([key] if key else [])
-    for part in _parts(sorted(sessions)):
+    for part in parts(sorted(sessions), _AT_ONCE):
         of_studies = Study.objects.filter(assignments__session__in=part).distinct()
         studies.update(study.spending_key for study in of_studies)
     found.runs, found.sessions, found.studies = len(runs), len(sessions), len(studies)
-
-
-def _parts(keys: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (keys[first : first + 500] for first in range(0, len(keys), 500))
