@@ -323,25 +323,19 @@ def work_on_rejudging(rejudging_id: int) -> None:
     end = time.monotonic() + TIME_SLICE
     while perform_next(rejudging_id):
         if time.monotonic() > end:
-            try:
-                _enqueue(rejudging_id, 1)
-            except redis.RedisError as error:  # the next sweep enqueues it
-                logger.warning(
-                    "rejudging %s is not enqueued, because the queue server is unavailable: %s",
-                    rejudging_id,
-                    error,
-                )
+            _try_to_enqueue(rejudging_id, 1)
             return
 
 
 def enqueue_rejudging(rejudging: Rejudging) -> None:
     """Enqueue a job of the rejudging for each worker once the surrounding transaction is committed."""
-    transaction.on_commit(lambda: _enqueue_now(rejudging.pk))
+    transaction.on_commit(lambda: _try_to_enqueue(rejudging.pk, max(1, living_workers())))
 
 
-def _enqueue_now(rejudging_id: int) -> None:
+def _try_to_enqueue(rejudging_id: int, count: int) -> None:
+    """Enqueue jobs as `_enqueue` does, unless the queue server is unavailable."""
     try:
-        _enqueue(rejudging_id, max(1, living_workers()))
+        _enqueue(rejudging_id, count)
     except redis.RedisError as error:  # the sweep of the workers finds the row
         logger.warning(
             "rejudging %s is not enqueued, because the queue server is unavailable: %s", rejudging_id, error

@@ -43,7 +43,8 @@ def apply_rejudging(rejudging_id: int, person: User | None) -> Rejudging:
     """Replace the former verdicts by the new ones, in one transaction. Raises RejudgingError if that is refused."""
     with transaction.atomic():
         rejudging = _locked(rejudging_id)
-        _refuse_unless_applicable(rejudging)
+        if refusal := refusal_to_apply(rejudging):
+            raise RejudgingError(refusal)
         now = timezone.now()
         _split_shared(rejudging)
         rejudging_applied.send(Rejudging, rejudging=rejudging, person=person, at=now)
@@ -106,11 +107,6 @@ def refusal_to_apply(rejudging: Rejudging) -> str:
     if names_of_runs := [str(run.pk) for run in running]:
         return f"Runs in progress use these verdicts: {', '.join(names_of_runs)}. Wait until they end."
     return ""
-
-
-def _refuse_unless_applicable(rejudging: Rejudging) -> None:
-    if refusal := refusal_to_apply(rejudging):
-        raise RejudgingError(refusal)
 
 
 def _split_shared(rejudging: Rejudging) -> None:

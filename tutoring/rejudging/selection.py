@@ -42,12 +42,12 @@ class Selection:
             "sessions": [str(one.pk) for one in self.sessions],
         }
 
-    def of_problem(self, prefix: str = "") -> Q:
-        """Return the condition that the problem of a row, after this prefix, is selected."""
+    def of_problem(self) -> Q:
+        """Return the condition that the problem of a row is selected."""
         if not self.problems and not self.datasets:
             return Q()
-        problems = Q(**{f"{prefix}problem__in": [one.pk for one in self.problems]})
-        return problems | Q(**{f"{prefix}problem__dataset__in": [one.pk for one in self.datasets]})
+        problems = Q(problem__in=[one.pk for one in self.problems])
+        return problems | Q(problem__dataset__in=[one.pk for one in self.datasets])
 
     @property
     def has_places(self) -> bool:
