@@ -97,6 +97,14 @@ def find_problem(dataset: Dataset, external_id: str) -> Problem:
         raise CommandError(f"{dataset.name} has no problem {external_id!r}.{hint}") from None
 
 
+def find_named_problem(name: str) -> Problem:
+    """Return the problem that the option --problem names as DATASET/ID. Raises CommandError."""
+    dataset, _, external_id = name.partition("/")
+    if not external_id:
+        raise CommandError(f"--problem takes DATASET/ID, such as usaco/{dataset}.")
+    return find_problem(find_dataset(dataset), external_id)
+
+
 def find_problems(names: Sequence[str]) -> list[Problem]:
     """Return the problems named as DATASET/ID, or as DATASET for all of it, in this order and each once.
 

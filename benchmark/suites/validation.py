@@ -3,7 +3,6 @@
 Each judgement is a row that names its suite, so an interrupted validation can be continued.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from benchmark.judging import (
     judge_tests,
     program_files,
     scope_of_tests,
+    source_hash,
     store_submission,
 )
 from benchmark.judging.references import missing_compiler
@@ -205,9 +205,8 @@ def _judgements(
         latest[row.submission.language, row.submission.source_hash] = row
     found = {}
     for index, program in enumerate(programs):
-        digest = hashlib.sha256(program.source.encode("utf-8", "surrogatepass")).hexdigest()
-        if (program.language, digest) in latest:
-            found[index] = latest[program.language, digest]
+        if judgement := latest.get((program.language, source_hash(program.source))):
+            found[index] = judgement
     return found
 
 

@@ -158,7 +158,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
 
 
 def with_two_programs(session: Session) -> Session:
-    """Append two replies with programs; the session stays open, so that nobody reviews it."""
+    """Append two replies with programs; the session stays open and has no review."""
     assert session.tutor is not None
     held = SessionUnderTest(session, session.tutor)
     held.ask_and_get(WRONG)

@@ -26,12 +26,17 @@ class Share:
         """Return the interval, or None for a total of 0."""
         return wilson(self.hits, self.total) if self.total else None
 
-    def __str__(self) -> str:
-        """Return the share with its interval, such as "9/12, 75.0% [46.8%, 91.1%]"."""
+    @property
+    def percentage(self) -> str:
+        """Return the share with its interval, such as "75.0% [46.8%, 91.1%]"; an empty text for a total of 0."""
         if self.interval is None:
-            return "0/0"
+            return ""
         low, high = self.interval
-        return f"{self.hits}/{self.total}, {self.hits / self.total:.1%} [{low:.1%}, {high:.1%}]"
+        return f"{self.hits / self.total:.1%} [{low:.1%}, {high:.1%}]"
+
+    def __str__(self) -> str:
+        """Return the numbers and the percentage, such as "9/12, 75.0% [46.8%, 91.1%]"."""
+        return ", ".join(filter(None, (f"{self.hits}/{self.total}", self.percentage)))
 
 
 @dataclass(frozen=True)

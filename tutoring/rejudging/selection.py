@@ -171,7 +171,7 @@ def _count(found: SelectedPrograms) -> None:
         for run, key in chains.values_list("run", "run__study_key").distinct():
             runs.add(run)
             studies.update([key] if key else [])
-    for part in parts(sorted(sessions), _AT_ONCE):
-        of_studies = Study.objects.filter(assignments__session__in=part).distinct()
+    for keys in parts(sorted(sessions), _AT_ONCE):
+        of_studies = Study.objects.filter(assignments__session__in=keys).distinct()
         studies.update(study.spending_key for study in of_studies)
     found.runs, found.sessions, found.studies = len(runs), len(sessions), len(studies)

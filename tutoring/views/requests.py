@@ -116,18 +116,19 @@ def _json_response(view: CommandView, request: HttpRequest, session_id: UUID) ->
     try:
         response = view(request, session_id)
     except Session.DoesNotExist:
-        return _refusal(NO_SESSION, 404)
+        return refusal(NO_SESSION, 404)
     except BadRequest as malformed:
-        return _refusal(str(malformed), 400)
+        return refusal(str(malformed), 400)
     except OperationalError as fault:
         logger.error("a command could not be stored: %s", fault)  # no traceback: the disk may be full
-        return _refusal(NOT_STORED.format(fault=fault), 503)
+        return refusal(NOT_STORED.format(fault=fault), 503)
     except RefusedError as refused:
-        return _refusal(str(refused), 409)
+        return refusal(str(refused), 409)
     return response if response is not None else JsonResponse({"accepted": True})
 
 
-def _refusal(message: str, status: int) -> JsonResponse:
+def refusal(message: str, status: int) -> JsonResponse:
+    """Return the answer to a script of a page whose command is refused; `message` is a sentence for the person."""
     return JsonResponse({"accepted": False, "message": message}, status=status)
 
 

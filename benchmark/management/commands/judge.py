@@ -12,7 +12,7 @@ import judge
 from benchmark.functional import NotFunctionalError
 from benchmark.judging import applied_factor, checker_for, judge_tests, program_files
 from benchmark.judging.references import file_names
-from benchmark.management.arguments import find_dataset, find_problem, find_suite, positive
+from benchmark.management.arguments import find_named_problem, find_suite, positive
 from benchmark.models import Judgement
 from judge.management.tables import aligned
 
@@ -49,10 +49,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
-        dataset_name, _, external_id = options["problem"].partition("/")
-        if not external_id:
-            raise CommandError(f"--problem takes DATASET/ID, such as usaco/{dataset_name}.")
-        problem = find_problem(find_dataset(dataset_name), external_id)
+        problem = find_named_problem(options["problem"])
         file: Path = options["file"]
         policy = judge.Policy(options["policy"])
         suite = find_suite(problem, options["suite"]) if options["suite"] else None

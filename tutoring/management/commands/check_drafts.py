@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import find_dataset, find_problem
+from benchmark.management.arguments import find_named_problem
 from tutoring.checks.checking import MAXIMUM_CHECKED
 from tutoring.checks.contexts import problem_context
 from tutoring.rules import Detection, MessageContext
@@ -40,10 +40,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
     def handle(self, *_: Any, file: Path, problem: str, program: Path | None, **options: Any) -> None:
-        dataset, _slash, external_id = problem.partition("/")
-        if not external_id:
-            raise CommandError(f"--problem takes DATASET/ID, such as usaco/{dataset}.")
-        context = problem_context(find_problem(find_dataset(dataset), external_id))
+        context = problem_context(find_named_problem(problem))
         drafts = _drafts(file, _text(program) if program else "")
         checked = [(draft, detect(draft.text, _after(context, draft))) for draft in drafts]
         if options["json"]:

@@ -66,13 +66,7 @@ class Command(BaseCommand):
 
 
 def _cells(share: Share) -> tuple[str, str]:
-    interval = share.interval
-    if interval is None:
-        return "0/0", ""
-    return (
-        f"{share.hits}/{share.total}",
-        f"{share.hits / share.total:.1%} [{interval.low:.1%}, {interval.high:.1%}]",
-    )
+    return f"{share.hits}/{share.total}", share.percentage
 
 
 def _document(corpus: Path, scores: DraftScores, misses: bool) -> dict[str, Any]:
