@@ -85,6 +85,13 @@ def _role_for(adjudicates: bool) -> Role:
     return Role.ADJUDICATOR if adjudicates else Role.REVIEWER
 
 
+def independent_contents(session: Session, version: int) -> tuple[Content, Content]:
+    """Return the contents of both independent reviews of a disputed session, by slot."""
+    reviews = Review.objects.filter(session=session, rule_set=version, slot__in=Review.INDEPENDENT)
+    first, second = reviews.order_by("slot").values_list("content", flat=True)
+    return Content.from_json(first), Content.from_json(second)
+
+
 def _open_review(
     session: Session, person: User, slot: int, now: datetime, assigned_by: User | None = None
 ) -> Review:
@@ -93,10 +100,7 @@ def _open_review(
     version = current_rule_set().version
     content = Content()
     if adjudicates:
-        first, second = Review.objects.filter(
-            session=session, rule_set=version, slot__in=Review.INDEPENDENT
-        ).order_by("slot")
-        content = agreed_labels(Content.from_json(first.content), Content.from_json(second.content))
+        content = agreed_labels(*independent_contents(session, version))
     return Review.objects.create(
         session=session,
         rule_set=version,
@@ -252,7 +256,8 @@ class SaveDraft(OwnReviewAction):
 
 def _set_content(review: Review, session: Session, content: Content, now: datetime) -> None:
     """Validate the content, set it on the review, and add the time since the last save."""
-    validate_content(content, labelled_messages(session), rule_set(review.rule_set))
+    messages, rules = labelled_messages(session), rule_set(review.rule_set)
+    validate_content(content, messages, rules, adjudicates=review.adjudicates)
     review.content = content.to_json()
     since = (now - (review.saved_at or review.opened_at)).total_seconds()
     review.active_seconds += round(min(since, LONGEST_PAUSE))
@@ -322,7 +327,8 @@ class SubmitReview(OwnReviewAction):
             )
         _set_content(review, session, self.content, now)
         messages, rules = labelled_messages(session), rule_set(review.rule_set)
-        missing = missing_labels(self.content, messages, rules, adjudicates=self.adjudicates)
+        adjudicated = independent_contents(session, review.rule_set) if self.adjudicates else None
+        missing = missing_labels(self.content, messages, rules, adjudicated=adjudicated)
         if missing:
             raise RefusedError(" ".join(missing[:3]))
         if review.slot is None:

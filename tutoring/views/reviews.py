@@ -294,7 +294,8 @@ def _execute_with_labels(
     """Execute an action on the person's own review with the labels in the form."""
     person = person_of(request)
     found = Review.objects.select_related("session").get(pk=review_id, reviewer=person)
-    content = read_form(request.POST, labelled_messages(found.session), rule_set(found.rule_set))
+    events, rules = labelled_messages(found.session), rule_set(found.rule_set)
+    content = read_form(request.POST, events, rules, adjudicates=found.adjudicates)
     action(person=person, command=command_id(request), review_id=review_id, content=content).execute()
 
 
