@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.roles import Role, has_role, requires_role, roles_of
 from tutoring.models import Flag, Review, ReviewOutcome, Session
+from tutoring.protocols import recorded_rules, verdict_rule
 from tutoring.review.actions import (
     Adjudicate,
     AnswerFlag,
@@ -31,7 +32,13 @@ from tutoring.review.actions import (
     Withdraw,
     claimed_review,
 )
-from tutoring.review.content import Content, MalformedContentError, labelled_messages, read_form
+from tutoring.review.content import (
+    WORST_MISSING,
+    Content,
+    MalformedContentError,
+    labelled_messages,
+    read_form,
+)
 from tutoring.review.records import complete_reviews
 from tutoring.review.slots import (
     ORIGINS,
@@ -161,6 +168,8 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
             "content": content,
             "rule_set": rules,
             "chips": chips(rules),
+            "verdict_rule": verdict_rule(recorded_rules(session)),
+            "worst_missing": WORST_MISSING,
         },
     )
 
