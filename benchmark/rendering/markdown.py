@@ -26,9 +26,7 @@ _LONGEST_REMEMBERED = 10_000
 """Maximum length of a cached text in characters, so that the cache stays below about 60 MB."""
 
 
-def render_markdown(
-    text: str, figures: Mapping[str, str] | None = None, *, number: int | None = None
-) -> str:
+def render_markdown(text: str, figures: Mapping[str, str] | None = None, *, number: int | None = None) -> str:
     r"""Return sanitised HTML of Markdown with $…$, $$…$$, \(…\), \[…\] formulas, fenced programs and footnotes.
 
     `figures` maps the names of allowed pictures to addresses on this site; any other picture
@@ -57,7 +55,9 @@ def _rendered(text: str, figures: Mapping[str, str], number: int | None) -> str:
         notice = f"Too long to format: the first {MAXIMUM_MARKDOWN} of {len(text)} characters as plain text."
         return plain(text[:MAXIMUM_MARKDOWN], notice)
     try:
-        rendered = _parser.render(text, {"figures": figures, "footnote_prefix": footnote_prefix(text, number)})
+        rendered = _parser.render(
+            text, {"figures": figures, "footnote_prefix": footnote_prefix(text, number)}
+        )
     except Exception as error:  # noqa: BLE001  (a message that the parser cannot handle is shown as plain text)
         return plain(text, f"This text could not be formatted ({type(error).__name__}).")
     return sanitise(rendered, figures)

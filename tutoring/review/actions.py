@@ -1,4 +1,4 @@
-"""Actions on reviews: the only writers of reviews, flags and review outcomes.
+"""Actions on reviews. These and tutoring.review.bulk_assignment are the only writers of reviews, flags and outcomes.
 
 Each action checks permission and state, writes, and appends its entry to the audit log in one transaction.
 """
@@ -81,7 +81,8 @@ class ReviewAction(ABC):
         )
 
 
-def _role_for(adjudicates: bool) -> Role:
+def role_for(adjudicates: bool) -> Role:
+    """Return the role that an adjudication or an independent review needs."""
     return Role.ADJUDICATOR if adjudicates else Role.REVIEWER
 
 
@@ -101,11 +102,20 @@ def _open_review(
     content = Content()
     if adjudicates:
         content = agreed_labels(*independent_contents(session, version))
-    return Review.objects.create(
-        session=session,
-        rule_set=version,
+    review = new_review(session.pk, person, slot, now, content=content, assigned_by=assigned_by)
+    review.save()
+    return review
+
+
+def new_review(
+    session_id: UUID, person: User, slot: int, now: datetime, *, content: Content, assigned_by: User | None
+) -> Review:
+    """Return an unsaved open review under the current rule set with its lease."""
+    return Review(
+        session_id=session_id,
+        rule_set=current_rule_set().version,
         slot=slot,
-        adjudicates=adjudicates,
+        adjudicates=slot == Review.ADJUDICATION,
         reviewer=person,
         by=pseudonym(person),
         assigned_by=assigned_by,
@@ -129,7 +139,7 @@ class ClaimNext(ReviewAction):
     origins: Origins = "people"
 
     def perform(self, now: datetime) -> None:
-        self.require(_role_for(self.adjudicates))
+        self.require(role_for(self.adjudicates))
         if claimed_review(self.person, self.adjudicates) is not None:
             return
         version = current_rule_set().version
@@ -177,8 +187,8 @@ class Assign(ReviewAction):
         name = self.reviewer.get_username()
         if session.invalidated or session.state != Session.State.CLOSED:
             raise RefusedError("Only closed sessions that are not invalidated can be reviewed.")
-        if not has_role(self.reviewer, _role_for(disputed)):
-            raise RefusedError(f"{name} does not have the role {_role_for(disputed)}.")
+        if not has_role(self.reviewer, role_for(disputed)):
+            raise RefusedError(f"{name} does not have the role {role_for(disputed)}.")
         if is_own(session, self.reviewer):
             raise RefusedError(f"{name} was the tutor of this session and cannot review it.")
         if Review.objects.filter(session=session, rule_set=version, reviewer=self.reviewer).exists():
@@ -226,7 +236,7 @@ class OwnReviewAction(ReviewAction):
         review = Review.objects.select_related("session").get(pk=self.review_id, reviewer=self.person)
         session = lock_session(review.session_id)
         review.refresh_from_db()
-        self.require(_role_for(review.adjudicates))
+        self.require(role_for(review.adjudicates))
         if review.state != Review.State.OPEN:
             raise RefusedError(f"This review is {review.state}.")
         if session.invalidated:

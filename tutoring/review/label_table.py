@@ -10,8 +10,8 @@ from tutoring.review.content import Content
 
 COLUMNS = (
     "session", "problem", "rule_set", "review", "place", "reviewer", "message", "clauses", "level", "stage",
-    "quotes", "note", "verdict", "worst", "comment", "submitted_at", "active_seconds", "invalidated",
-    "number", "outcome", "outcome_claimed", "reasons",
+    "quotes", "note", "reasons", "verdict", "worst", "comment", "submitted_at", "active_seconds", "invalidated",
+    "number", "outcome", "outcome_claimed",
 )  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def label_rows(
                 reasons = " | ".join(f"{reason.clause}: {reason.text}" for reason in labels.reasons)
                 yield (
                     *head, labels.seq, " ".join(labels.clauses), labels.level, labels.stage, _cell(quotes),
-                    _cell(labels.note), *tail, reasons,
+                    _cell(labels.note), reasons, *tail,
                 )  # fmt: skip
 
 

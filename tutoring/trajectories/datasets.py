@@ -187,9 +187,7 @@ def _labels(record: Record) -> Iterator[Record]:
                 "stage": labels["stage"],
                 "quotes": [f"{quote['clause']}: {quote['exact']}" for quote in labels["quotes"]],
                 "note": labels["note"],
-                "reasons": [
-                    f"{reason['clause']}: {reason['text']}" for reason in labels.get("reasons", ())
-                ],
+                "reasons": [f"{reason['clause']}: {reason['text']}" for reason in labels.get("reasons", ())],
                 "worst": content["worst"] == labels["seq"],
                 "verdict": content["verdict"],
                 "comment": content["comment"],

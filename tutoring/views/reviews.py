@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest, ObjectDoesNotExist
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render, resolve_url
 from django.urls import reverse
 from django.utils import timezone
@@ -42,7 +42,6 @@ from tutoring.review.content import (
 from tutoring.review.records import complete_reviews
 from tutoring.review.slots import (
     ORIGINS,
-    Origins,
     count_by_origin,
     reviewable,
     waiting_for_adjudication,
@@ -53,7 +52,12 @@ from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.trajectory import readable_session
 from tutoring.views.requests import PAGE_SIZE, command_id, person_of, text_field
 from tutoring.views.review_pages import DEFERRED, chips, read_with_reviews
-from tutoring.views.review_requests import for_reviewers, for_trajectory_readers
+from tutoring.views.review_requests import (
+    for_reviewers,
+    for_trajectory_readers,
+    people_with,
+    requested_origins,
+)
 
 REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
 
@@ -69,7 +73,7 @@ def queue(request: HttpRequest) -> HttpResponse:
     own = (
         Review.objects.filter(reviewer=person).select_related("session__problem").defer("content", *DEFERRED)
     )
-    roles, origins = roles_of(person), _origins(request.GET)
+    roles, origins = roles_of(person), requested_origins(request.GET)
     waiting = count_by_origin(waiting_for_review(person, version, now)) if Role.REVIEWER in roles else None
     disputed = (
         count_by_origin(waiting_for_adjudication(person, version, now)) if Role.ADJUDICATOR in roles else None
@@ -96,27 +100,16 @@ def queue(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _origins(query: QueryDict) -> Origins:
-    """Return the requested origins. Raise BadRequest for unknown ones."""
-    wanted = query.get("origin", "people")
-    for origins in ORIGINS:
-        if origins == wanted:
-            return origins
-    raise BadRequest(f"There is no origin {wanted!r}. There are: {', '.join(ORIGINS)}.")
-
-
 def _for_admins(version: int) -> dict[str, object]:
     """Return the open flags and assignments, and the people to whom sessions can be assigned."""
     assigned = Review.objects.filter(
         state=Review.State.OPEN, assigned_by__isnull=False, session__invalidated=False, rule_set=version
     ).select_related("reviewer", "session__problem")
     flags = Flag.objects.filter(answered_at=None).select_related("raised_by", "session__problem")
-    able = Q(groups__name__in=[Role.REVIEWER, Role.ADJUDICATOR, Role.ADMIN]) | Q(is_superuser=True)
-    people = User.objects.filter(able, is_active=True).distinct().order_by("username")
     return {
         "flags": flags.defer(*DEFERRED),
         "assigned": assigned.defer(*DEFERRED).order_by("lease_until"),
-        "people": people,
+        "people": people_with(Role.REVIEWER, Role.ADJUDICATOR),
     }
 
 
@@ -174,10 +167,20 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
     )
 
 
-def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpResponseBase]]:
+def _address_after_refusal(request: HttpRequest, keywords: dict[str, UUID | int], page: str) -> str:
+    if "review_id" in keywords:
+        return reverse("review", kwargs=keywords)
+    query = request.GET.urlencode()
+    return f"{reverse(page)}?{query}" if query else reverse(page)
+
+
+def command(
+    *roles: Role, page: str = "review_queue"
+) -> Callable[[Callable[..., str]], Callable[..., HttpResponseBase]]:
     """Turn a function that executes an action and returns the next address into a POST view for these roles.
 
-    A script that accepts JSON gets the address or the refusal as JSON. A plain form is redirected.
+    A script that accepts JSON gets the address or the refusal as JSON. A plain form is redirected. After a refusal, the
+    address is that of the review, if the command has one, else of `page` with the query of the command.
     """
 
     def decorate(view: Callable[..., str]) -> Callable[..., HttpResponseBase]:
@@ -187,8 +190,7 @@ def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpRe
         def respond(request: HttpRequest, **keywords: UUID | int) -> HttpResponse:
             as_json = request.headers.get("Accept") == "application/json"
             refusal, status = "", 200
-            has_review = "review_id" in keywords
-            address = reverse("review", kwargs=keywords) if has_review else reverse("review_queue")
+            address = _address_after_refusal(request, keywords, page)
             try:
                 address = resolve_url(view(request, **keywords))
             except ObjectDoesNotExist:
@@ -217,7 +219,7 @@ def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpRe
 def claim_next(request: HttpRequest) -> str:
     """Claim the next session. Fields: command, kind (review or adjudication), origin (as of the queue)."""
     adjudicates = request.POST.get("kind") == "adjudication"
-    person, origins = person_of(request), _origins(request.POST)
+    person, origins = person_of(request), requested_origins(request.POST)
     ClaimNext(person=person, command=command_id(request), adjudicates=adjudicates, origins=origins).execute()
     claimed = claimed_review(person, adjudicates)
     return claimed.get_absolute_url() if claimed else "review_queue"
