@@ -47,7 +47,7 @@ def review_assignments(request: HttpRequest) -> HttpResponse:
     """
     selection, version, now = requested_filter(request.GET), current_rule_set().version, timezone.now()
     people = list(people_with(role_for(selection.adjudicates)))
-    chosen = _requested_reviewers(request.GET)
+    chosen = _requested_reviewers(request.GET, selection)
     found = selection.sessions(version, now)
     count = found.count()
     open_now = dict(
@@ -84,12 +84,12 @@ def review_assignments(request: HttpRequest) -> HttpResponse:
 @command(Role.ADMIN, page="review_assignments")
 def assign_matching(request: HttpRequest) -> str:
     """Carry out the plan. The query is that of the page. Fields: command, expected (confirmed number of reviews)."""
-    command_of_page = command_id(request)
+    command_of_page, selection = command_id(request), requested_filter(request.GET)
     AssignMatching(
         person=person_of(request),
         command=command_of_page,
-        selection=requested_filter(request.GET),
-        reviewers=_requested_reviewers(request.GET),
+        selection=selection,
+        reviewers=_requested_reviewers(request.GET, selection),
         most=_requested_reviews(request.GET),
         expected=number_field(request, "expected"),
     ).execute()
@@ -145,9 +145,10 @@ def _requested_reviews(query: QueryDict) -> int:
     return int(value)
 
 
-def _requested_reviewers(query: QueryDict) -> tuple[User, ...]:
+def _requested_reviewers(query: QueryDict, selection: SessionFilter) -> tuple[User, ...]:
+    """Return the chosen people. The choice may be older than the filter: people without its role are left out."""
     names = set(query.getlist("reviewer"))
-    people = tuple(User.objects.filter(username__in=names, is_active=True).order_by("username"))
-    if unknown := names - {person.get_username() for person in people}:
+    known = set(User.objects.filter(username__in=names, is_active=True).values_list("username", flat=True))
+    if unknown := names - known:
         raise BadRequest(f"There is no active account with the user name {min(unknown)!r}.")
-    return people
+    return tuple(people_with(role_for(selection.adjudicates)).filter(username__in=names))
