@@ -39,13 +39,13 @@ HINT = "Look 🐄 at the sample. Does your loop end? Think of a heap."
 
 @pytest.fixture(scope="module")
 def recorded(site: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Import two sessions of twenty messages and invalidate all others, so that only these can be reviewed."""
+    """Import four sessions of twenty messages and invalidate all others, so that only these can be reviewed."""
     turns = []
     for number in range(MESSAGES):
         turns.append({"role": "user", "content": f"{HINT} ({number})"})
         turns.append({"role": "assistant", "content": "So:\n\n```python\nprint(1)\n```\n"})
     folder = tmp_path_factory.mktemp("recorded")
-    for _ in range(2):
+    for _ in range(4):
         turns[0]["content"] = f"{HINT} {uuid4()}"
         (folder / f"silver_precutoff_{LONG_NAME}_{uuid4().hex[:6]}_correct1.json").write_text(
             json.dumps(turns)
@@ -72,6 +72,13 @@ def next_session(page: Page, button: str = "Review next session") -> None:
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/review/reviews/.+/"))
     expect(page.locator("form.live .labelled.current")).to_have_count(1)
+
+
+def skip(page: Page) -> None:
+    page.get_by_role("button", name="Skip…").click()
+    page.get_by_label("Reason", exact=True).fill("Only a try.")
+    page.get_by_role("button", name="Skip", exact=True).click()
+    page.wait_for_url("**/review/")
 
 
 def label_all(page: Page, worst_clause: str) -> None:
@@ -136,6 +143,8 @@ def test_missing_worst_message_is_reported_before_the_confirmation(
     page.get_by_label("Compliant").check()
     keys(page, "Control+Enter")
     expect(page.get_by_role("dialog")).to_contain_text("You cannot change it afterwards")
+    keys(page, "Escape")
+    skip(page)
 
 
 def test_problem_scrolls_beside_the_dialogue_and_is_one_press_away_on_narrow_pages(
@@ -143,8 +152,7 @@ def test_problem_scrolls_beside_the_dialogue_and_is_one_press_away_on_narrow_pag
 ) -> None:
     site.manage("shell", "-v", "0", "-c", NAME_THE_PROBLEM)
     page = open_page("demo-reviewer")
-    page.goto("/review/")
-    page.get_by_role("region", name="In progress").get_by_role("link").click()
+    next_session(page)
     problem, dialogue = page.locator("#problem"), page.locator("#dialogue")
     expect(problem).to_contain_text("Verdicts (F5)")
     statement = page.get_by_role("tabpanel", name="Statement")
@@ -180,13 +188,14 @@ def test_problem_scrolls_beside_the_dialogue_and_is_one_press_away_on_narrow_pag
     keys(page, "n")
     expect(page.locator(".labelled.current")).to_be_in_viewport()
     expect(problem).to_be_hidden()
+    skip(page)
 
 
 def test_gaps_are_named_and_found(open_page: OpenPage, recorded: Path) -> None:
     page = open_page("demo-reviewer")
     next_session(page)
     keys(page, "y", "z", "j")
-    top = """item => item.getBoundingClientRect().top - document.getElementById("dialogue").getBoundingClientRect().top"""
+    top = "item => item.getBoundingClientRect().top - item.closest('#dialogue').getBoundingClientRect().top"
     assert 0 <= page.locator(".labelled.current").evaluate(top) < 40, "the next message is there at once"
     page.locator("#dialogue").evaluate(
         "pane => pane.scrollTo({ top: pane.scrollHeight, behavior: 'instant' })"
@@ -198,10 +207,7 @@ def test_gaps_are_named_and_found(open_page: OpenPage, recorded: Path) -> None:
     expect(page.locator("#event-3")).to_be_focused()
     keys(page, "y", "y")  # cleared and chosen again
     expect(page.locator("#event-3").get_by_label("A6 Neutral")).to_be_checked()
-    page.get_by_role("button", name="Skip…").click()
-    page.get_by_label("Reason", exact=True).fill("Only a try.")
-    page.get_by_role("button", name="Skip", exact=True).click()
-    page.wait_for_url("**/review/")
+    skip(page)
 
 
 def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(

@@ -185,12 +185,6 @@ def test_filters_select_sessions(
     study = Study.objects.create(name="s", title="S", design={}, state="closed")
     model = LanguageModel.objects.create(label="m", spec="openai:m")
     arm = study.arms.create(name="a", position=0, kind="automatic", method="m", model=model)
-        name="a",
-        position=0,
-        kind="automatic",
-        method="m",
-        model=LanguageModel.objects.create(label="m", spec="openai:m"),
-    )
     Assignment.objects.create(study=study, arm=arm, problem=doubling, replicate=1, session=own, state="done")
     everything = {old, own, reviewed}
 
