@@ -194,7 +194,7 @@ document.addEventListener("keydown", (event) => {
   const found = controlFor(key, target);
   if (found) {
     showPane("conversation");
-    found.closest(".labelled, .verdicts").scrollIntoView({ block: "nearest", behavior: "instant" }); // show the field that changes
+    found.closest("fieldset").scrollIntoView({ block: "nearest", behavior: "instant" }); // show the field that changes
     toggle(found);
   } else if (Object.hasOwn(shortcuts, key)) shortcuts[key]();
   else return;
