@@ -56,7 +56,9 @@ from tutoring.views.review_requests import (
     for_reviewers,
     for_trajectory_readers,
     people_with,
+    query_without_page,
     requested_origins,
+    requested_page,
 )
 
 REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
@@ -67,7 +69,8 @@ REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
 def queue(request: HttpRequest) -> HttpResponse:
     """Show the queue: sessions to review, the person's open and submitted reviews, and the overall progress.
 
-    Query: origin (people, automatic or all; default: people), session (an id for the form of assignments).
+    Query: origin (people, automatic or all; default: people), session (an id for the form of assignments), page (of the
+    assigned reviews).
     """
     person, now, version = person_of(request), timezone.now(), current_rule_set().version
     own = (
@@ -95,20 +98,21 @@ def queue(request: HttpRequest) -> HttpResponse:
             "waiting": waiting and getattr(waiting, origins),
             "disputed": disputed and getattr(disputed, origins),
             "progress": progress(version),
-            **(_for_admins(version) if Role.ADMIN in roles else {}),
+            **(_for_admins(request, version) if Role.ADMIN in roles else {}),
         },
     )
 
 
-def _for_admins(version: int) -> dict[str, object]:
-    """Return the open flags and assignments, and the people to whom sessions can be assigned."""
+def _for_admins(request: HttpRequest, version: int) -> dict[str, object]:
+    """Return the open flags, a page of the assignments, and the people to whom sessions can be assigned."""
     assigned = Review.objects.filter(
         state=Review.State.OPEN, assigned_by__isnull=False, session__invalidated=False, rule_set=version
     ).select_related("reviewer", "session__problem")
     flags = Flag.objects.filter(answered_at=None).select_related("raised_by", "session__problem")
     return {
         "flags": flags.defer(*DEFERRED),
-        "assigned": assigned.defer(*DEFERRED).order_by("lease_until"),
+        "assigned": requested_page(request, assigned.defer(*DEFERRED).order_by("lease_until", "pk")),
+        "query": query_without_page(request),
         "people": people_with(Role.REVIEWER, Role.ADJUDICATOR),
     }
 
