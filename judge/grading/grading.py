@@ -3,9 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
-from judge.cache import temporary_folder
 from judge.checking import ValidatorFaultError
 from judge.compilation import compile_program
 from judge.evaluators import TestEvaluator, judge_error, open_evaluator
@@ -80,9 +78,9 @@ class _Grading:
             return self._judgement
         sandbox = open_sandbox()
         self._judgement = replace(self._judgement, isolation=sandbox.isolation)
-        with temporary_folder("program") as folder, contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as stack:
             try:
-                program = self._compiled(sandbox, folder)
+                program = self._compiled(sandbox)
                 if program is None:
                     return replace(self._judgement, verdict=Verdict.CE)
                 opening = open_evaluator(sandbox, self._problem.checker, program)
@@ -95,7 +93,7 @@ class _Grading:
         verdict = next((verdict for verdict in verdicts if verdict is not Verdict.AC), Verdict.AC)
         return replace(self._judgement, verdict=verdict)
 
-    def _compiled(self, sandbox: Sandbox, folder: Path) -> LimitedProgram | None:
+    def _compiled(self, sandbox: Sandbox) -> LimitedProgram | None:
         """Compile the submission and note compiler and messages. Return None if it does not compile."""
         submission, limits = self._submission, self._judgement.limits
         self._judgement = replace(self._judgement, compiler=compiler_version(submission.language))
@@ -105,7 +103,6 @@ class _Grading:
             language,
             submission.source,
             limits,
-            folder,
             compile_time=self._options.compile_time,
         )
         self._judgement = replace(self._judgement, compiler_output=compilation.output)

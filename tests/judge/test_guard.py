@@ -41,7 +41,7 @@ def opened(
     source: str, folder: Path, language: str = "python"
 ) -> Iterator[tuple[Container, tuple[str, ...]]]:
     """Yield a container with the program, and the program's command."""
-    program = compile_program(open_sandbox(), judge.get_language(language), source, LIMITS, folder).program
+    program = compile_program(open_sandbox(), judge.get_language(language), source, LIMITS).program
     assert program is not None
     with open_sandbox().open(program.mounts) as container:
         yield container, program.command
