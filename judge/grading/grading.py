@@ -54,6 +54,7 @@ class _Grading:
         self._problem = problem
         self._options = options
         self._on_test = on_test
+        self._results: list[TestResult] = []
         self._judgement = Judgement(
             verdict=Verdict.NO_CODE,
             tests=(),
@@ -89,9 +90,9 @@ class _Grading:
                 self._add(judge_error(self._problem.tests[0], error))
             else:
                 self._evaluate(evaluator)
-        verdicts = (result.verdict for result in self._judgement.tests)
+        verdicts = (result.verdict for result in self._results)
         verdict = next((verdict for verdict in verdicts if verdict is not Verdict.AC), Verdict.AC)
-        return replace(self._judgement, verdict=verdict)
+        return replace(self._judgement, verdict=verdict, tests=tuple(self._results))
 
     def _compiled(self, sandbox: Sandbox) -> LimitedProgram | None:
         """Compile the submission and note compiler and messages. Return None if it does not compile."""
@@ -122,11 +123,14 @@ class _Grading:
             self._add(result)
             if self._options.stop_at_first_failure and result.verdict is not Verdict.AC:
                 break
-            timeouts = sum(result.verdict is Verdict.TLE for result in self._judgement.tests)
-            if timeouts == self._options.maximum_timeouts:
+            if result.verdict is Verdict.TLE and self._has_enough_timeouts():
                 break
 
+    def _has_enough_timeouts(self) -> bool:
+        timeouts = sum(result.verdict is Verdict.TLE for result in self._results)
+        return timeouts == self._options.maximum_timeouts
+
     def _add(self, result: TestResult) -> None:
-        self._judgement = replace(self._judgement, tests=(*self._judgement.tests, result))
+        self._results.append(result)
         if self._on_test:
             self._on_test(result)

@@ -46,7 +46,7 @@ _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
 LAUNCHER = "/launcher"
 """The launcher's path in a container."""
 
-_LAUNCHER_LIBRARY = "/launcher.so"
+_LAUNCHER_LIBRARY = "/fork_server.so"
 _FORK_SERVER = "/fork_server.py"
 _FORK_SERVER_SOURCE = Path(__file__).with_name("fork_server.py")
 _OWN_PROCESSES = 5  # the template, the launcher, the fork server, and a reserve

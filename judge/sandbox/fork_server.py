@@ -42,18 +42,38 @@ from os import getpid, kill
 from types import CodeType, ModuleType
 
 LAUNCHER = 3
-LAUNCHER_LIBRARY = "/launcher.so"
+LAUNCHER_LIBRARY = "/fork_server.so"
 LONGEST_REQUEST = 2**16
+LIBRARY = ctypes.PyDLL(None)  # a PyDLL keeps the interpreter's lock, as a fork must
+ANY_PROGRAM = """
+import sys
+class A:
+    def f(self, *a, b=1):
+        for i, j in enumerate(a):
+            if i < len(a) and not b: self[i] += [x for x in a if x]
+            elif j == -2 * b: return f"{j} "
+        while True:
+            try: lambda x: {x: 1}
+            except ValueError as e: raise
+print(*map(int, input().split()), sep="\\n")
+"""
 CLONE_PARENT, SIGCHLD = 0x8000, 17
-SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+CLONE = {"x86_64": 56, "aarch64": 220}[os.uname().machine]
 PR_SET_DUMPABLE = 4
 FLUSH_FAILED = 120  # the exit status of the interpreter for a failed flush
 # Stack frames below the program that a normal start does not have.
 EXTRA_FRAMES = 2 if sys.version_info < (3, 12) else 1
 
 
+def prctl(option: int, value: int) -> None:
+    """Call the C library's function. End the process where it fails."""
+    if LIBRARY.prctl(option, value, 0, 0, 0):
+        os._exit(1)
+
+
 def serve_template(template: int, system_call_filter: int, group: str) -> None:
     """Start containers as forks of this process. Return in each fork server, and never in another process."""
+    compile(ANY_PROGRAM, "", "exec", dont_inherit=True)  # the first compilation takes 1.3 ms more than the next
     gc.collect()
     gc.freeze()
     ctypes.pythonapi.PyOS_BeforeFork()
@@ -64,10 +84,7 @@ def serve_template(template: int, system_call_filter: int, group: str) -> None:
 
 def serve_forks(launcher: socket) -> None:
     """Fork for each message of the launcher. Return in each fork, and never in the server."""
-    clone = SYS_CLONE[os.uname().machine]
-    libc = ctypes.PyDLL(None)  # a PyDLL keeps the interpreter's lock, as a fork must
-    if libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
-        os._exit(1)
+    prctl(PR_SET_DUMPABLE, 0)
     gc.collect()
     gc.freeze()
     launcher.send(b"ready")
@@ -77,14 +94,14 @@ def serve_forks(launcher: socket) -> None:
             os._exit(0)
         descriptors = memoryview(ancillary[0][2]).cast("i").tolist()
         ctypes.pythonapi.PyOS_BeforeFork()
-        process = libc.syscall(clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
+        process = LIBRARY.syscall(CLONE, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
         if process == 0:
             ctypes.pythonapi.PyOS_AfterFork_Child()
             launcher.close()
             for place, descriptor in enumerate(descriptors):
                 os.dup2(descriptor, place)
                 os.close(descriptor)
-            libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+            prctl(PR_SET_DUMPABLE, 1)
             return
         ctypes.pythonapi.PyOS_AfterFork_Parent()
         for descriptor in descriptors:
