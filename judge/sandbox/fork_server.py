@@ -73,7 +73,9 @@ def prctl(option: int, value: int) -> None:
 
 def serve_template(template: int, system_call_filter: int, group: str) -> None:
     """Start containers as forks of this process. Return in each fork server, and never in another process."""
-    compile(ANY_PROGRAM, "", "exec", dont_inherit=True)  # the first compilation takes 1.3 ms more than the next
+    compile(
+        ANY_PROGRAM, "", "exec", dont_inherit=True
+    )  # the first compilation takes 1.3 ms more than the next
     gc.collect()
     gc.freeze()
     ctypes.pythonapi.PyOS_BeforeFork()
