@@ -16,9 +16,6 @@ from judge.toolchains import ToolMissingError, compiler_version, get_language, l
 JUDGE_VERSION = "3"
 """Incremented by every change to the judge that may change a verdict."""
 
-_FORK_SERVER_TESTS = 3
-"""With fewer tests a fork server costs more than a normal start for each test."""
-
 
 def grade(
     submission: Submission,
@@ -110,7 +107,7 @@ class _Grading:
         program = compilation.program
         if program is None:
             return None
-        if not self._options.fork_server or len(self._problem.tests) < _FORK_SERVER_TESTS:
+        if not self._options.fork_server:
             program = program.without_fork_server()
         return LimitedProgram(program, limits, self._problem.files)
 

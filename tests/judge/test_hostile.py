@@ -30,7 +30,7 @@ from tests.judge.corpus import Program, programs
 LAST_LINE = "end of the attack"
 ANSWER = "8150734261"
 
-pytestmark = pytest.mark.usefixtures("fork_server", "nothing_left")
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 @pytest.mark.parametrize("program", programs("attacks.txt"), ids=str)
