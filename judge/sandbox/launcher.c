@@ -137,6 +137,12 @@ static void limit_group(number in_use, number memory) {
     }
 }
 
+/* Allow the launcher to write files of this size. The limit is still that of the last run, perhaps of another container. */
+static void make_room(number size) {
+    enum { SMALL = 1 << 20, RESERVE = 64 << 20 };
+    if (control.cpu >= 0 && size > SMALL) limit_group(counter(control.usage, ""), size + RESERVE);
+}
+
 /* Measure the CPU time of all processes of a program, with the children they waited for, and their resident memory. */
 static void measure(number *cpu, number *memory, int *processes_left) {
     static long tick, page;
@@ -542,12 +548,18 @@ static pid_t fork_of_server(void) {
 
 /* ---- files ---- */
 
+static number size_of(int content) {
+    struct stat status;
+    if (fstat(content, &status)) fault("content of a file");
+    return status.st_size;
+}
+
 static void write_file(const char *name, int content) {
     int file = openat(scratch, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    struct stat status;
-    if (file < 0 || fstat(content, &status) || fchmod(file, 0666)) fault(name);
-    for (off_t sent = 0; sent < status.st_size;)
-        if (sendfile(file, content, &sent, status.st_size - sent) <= 0) fault(name);
+    number size = size_of(content);
+    if (file < 0 || fchmod(file, 0666)) fault(name);
+    for (off_t sent = 0; sent < size;)
+        if (sendfile(file, content, &sent, size - sent) <= 0) fault(name);
     close(file);
 }
 
@@ -604,6 +616,9 @@ static void run(void) {
     if (command >= words + word_count || descriptor_count != 3 + files + (side != ALONE)) errno = EINVAL, fault("request");
     guard guard;
     begin_guard(&guard, side, descriptors[descriptor_count - 1]);
+    number size = 0;
+    for (int i = 0; i < files; i++) size += size_of(descriptors[3 + i]);
+    make_room(size);
     for (int i = 0; i < files; i++) write_file(written[i], descriptors[3 + i]);
     if (user) /* programs may open /dev/stdout and /dev/stderr, whose pipes belong to the judge's user */
         for (int i = 1; i < 3; i++) fchmod(descriptors[i], 0666);
@@ -746,13 +761,12 @@ static void serve_runs(void) {
 
 /* Write the files of the program into the current folder. */
 static void write_program(int archive) {
-    struct stat about;
-    if (fstat(archive, &about)) fault("/program");
-    if (!about.st_size) return;
-    if (control.cpu >= 0) limit_group(counter(control.usage, ""), about.st_size);
-    char *content = mmap(NULL, about.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, archive, 0);
+    number size = size_of(archive);
+    if (!size) return;
+    make_room(size);
+    char *content = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, archive, 0);
     if (content == MAP_FAILED) fault("/program");
-    for (char *at = content; at < content + about.st_size;) {
+    for (char *at = content; at < content + size;) {
         char *name = at, *length = name + strlen(name) + 1;
         number rest = atoll(length);
         at = length + strlen(length) + 1;
@@ -764,7 +778,7 @@ static void write_program(int archive) {
             if ((written = write(file, at, rest)) <= 0) fault(name);
         close(file);
     }
-    munmap(content, about.st_size);
+    munmap(content, size);
 }
 
 /* Mount what a container has for itself. */
