@@ -21,6 +21,8 @@ def upgrade(var: Path) -> None:
     use_var(var)
     for version in OLD_VERSIONS:
         executor = MigrationExecutor(connection)
+        executor.loader.replace_migrations = False  # a new database would begin with version 1.0
+        executor.loader.build_graph()
         executor.migrate(version.BEFORE)
         version.store_old_rows(executor.loader.project_state(version.BEFORE).apps)
     call_command("migrate", verbosity=0)
