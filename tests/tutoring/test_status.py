@@ -106,6 +106,8 @@ def test_an_admin_who_tutors_in_a_study_does_not_learn_its_models(
     study = Study.objects.create(name="s", version=1, title="S", state=Study.State.RUNNING, design={})
     study.tutors.add(alice)
     row = session.row
+    assert row.model is not None
+    assert row.problem is not None
     arm = study.arms.create(name="one", kind="human", position=0, model=row.model, protocol=row.protocol)
     Assignment.objects.create(
         study=study, arm=arm, problem=row.problem, session=row, tutor=alice, replicate=1, order=1
