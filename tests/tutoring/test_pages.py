@@ -304,6 +304,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "debriefing",
         "needs_operator",
         "waiting",
+        "outage",
     }
 
 
