@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -63,7 +63,9 @@ def _beginnings(sessions: Sequence[UUID]) -> dict[str, tuple[AnyPayload, ...]]:
 
 def samples_like(model: LanguageModel, parameters: Parameters) -> bool:
     """Return whether the model has these parameters. Extra request fields, which no setting has, are not compared."""
-    return {name: value for name, value in model.parameters.items() if name != "extra"} == parameters.to_json()
+    return {
+        name: value for name, value in model.parameters.items() if name != "extra"
+    } == parameters.to_json()
 
 
 def plan_starts(
@@ -83,7 +85,9 @@ def plan_starts(
         if reason := _unfit(session, planned, protocol):
             left_out[str(session.pk)] = reason
         elif len(starts.get(name, ())) == most:
-            left_out[str(session.pk)] = f"yoked_chains={most}: earlier sessions begin the chains of its problem"
+            left_out[str(session.pk)] = (
+                f"yoked_chains={most}: earlier sessions begin the chains of its problem"
+            )
         else:
             start = {"session": str(session.pk), "generations": session.code_generations}
             starts.setdefault(name, []).append(start)
@@ -101,19 +105,23 @@ def plan_starts(
 
 def _unfit(session: Session, planned: PlannedRun, protocol: Protocol) -> str:
     """Return why no chain can begin with the session; blank if one can."""
-    model = str(planned.spec)
     assert session.protocol is not None
     assert session.problem is not None
     if session.protocol.content_hash != protocol.content_hash:
         return f"its protocol is {session.protocol}, not {protocol}"
-    if session.model_spec != model:
-        return f"its model is {session.model_spec}, not {model}"
+    if session.model_spec != str(planned.spec):
+        return f"its model is {session.model_spec}, not {planned.spec}"
     if session.model and not samples_like(session.model, planned.settings.parameters):
         return f"its model {session.model} has other parameters"
     payloads = [event.payload for event in session.events.all()]
     opened = next((one for one in payloads if isinstance(one, SessionOpened)), None)
     if opened is None or opened.problem_hash != session.problem.content_hash:
         return "its problem has changed since"
+    return _start_fault(payloads)
+
+
+def _start_fault(payloads: Iterable[AnyPayload]) -> str:
+    """Return why the events up to the first program cannot begin a chain; blank if they can."""
     for payload in payloads:
         if isinstance(payload, ReplyFinished):
             if payload.stopped:

@@ -67,9 +67,7 @@ def plan_chains(
         if study is not None:
             changed["from_first"] = of_version(str(arm.settings["from_first"]), study.name, study.version)
     method, settings = METHODS[arm.method], _settings(arm, model, **changed)
-    scope = RunScope(
-        attempts=1 if is_yoked(arm) else arm.draws, first_draw=None, problem_ids=problem_ids
-    )
+    scope = RunScope(attempts=1 if is_yoked(arm) else arm.draws, first_draw=None, problem_ids=problem_ids)
     return replace(plan_run(dataset, parse_model_spec(model.spec), method, settings, scope), model=model)
 
 

@@ -196,9 +196,9 @@ def _yoking_faults(
 ) -> Iterator[str]:
     sessions = [(protocols[arm.protocol], models[arm.model]) for arm in design.human_arms]
     for arm in design.automatic_arms:
-        if is_yoked_to(arm.settings, design.name, version):
-            if fault := yoking_fault(arm, models[arm.model], sessions, design.sessions_per_cell):
-                yield fault
+        yoked = is_yoked_to(arm.settings, design.name, version)
+        if yoked and (fault := yoking_fault(arm, models[arm.model], sessions, design.sessions_per_cell)):
+            yield fault
 
 
 def _human_faults(

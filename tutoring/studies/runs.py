@@ -53,9 +53,9 @@ def held_arms(studies: Iterable[Study]) -> Q:
     """Return the condition of automatic arms that wait for sessions of people of their own study. Two queries."""
     offering = {study.pk: study for study in studies if study.state in Study.OFFERING}
     open_studies = Assignment.objects.filter(_OF_PEOPLE, study__in=offering).order_by()
-    arms = Arm.objects.filter(
-        kind=Arm.Kind.AUTOMATIC, study__in=open_studies.values("study")
-    ).values_list("pk", "study", "settings")
+    arms = Arm.objects.filter(kind=Arm.Kind.AUTOMATIC, study__in=open_studies.values("study")).values_list(
+        "pk", "study", "settings"
+    )
     yoked = [
         pk
         for pk, study, settings in arms

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString, mark_safe
@@ -13,7 +12,7 @@ from django.views.decorators.http import require_GET
 from accounts.roles import Role, requires_role
 from benchmark.models import Run
 from benchmark.providers.worlds import StoppingRule
-from benchmark.views.access import MAXIMUM_RUNS, runs_from_query
+from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
 from benchmark.views.charts import LadderRow, ladder_svg
 from tutoring.arms.figures import ArmFigures, ArmsError, arm_figures, equivalent_set, ratio_text
 from tutoring.arms.figures.figures import CEILINGS
@@ -25,9 +24,6 @@ from tutoring.views.review_requests import query_without_page, requested_rule_se
 
 PAGE_LENGTH = 25
 """Problems on a page of the matrix, which has up to nine columns."""
-
-LISTED_RUNS = 50
-"""Runs of arms that the form lists, the latest first."""
 
 
 @require_GET
@@ -56,7 +52,7 @@ def arms(request: HttpRequest) -> HttpResponse:
         "rules": STOPPING_RULES,
         "most": MAXIMUM_RUNS,
         "chosen": {run.pk for run in runs},
-        "runs": _listed_runs(),
+        "runs": listed_runs(Run.objects.filter(method__in=list(POLICIES))),
         "refusal": refusal,
         "figures": figures,
         "query": query_without_page(request).urlencode(),
@@ -87,11 +83,6 @@ def _requested_rule(request: HttpRequest) -> StoppingRule:
         if rule == wanted:
             return rule
     raise BadRequest(f"There is no stopping rule {wanted!r}. There are: {', '.join(STOPPING_RULES)}.")
-
-
-def _listed_runs() -> QuerySet[Run]:
-    found = Run.objects.filter(method__in=list(POLICIES)).select_related("dataset")
-    return found.defer("manifest").order_by("-started_at")[:LISTED_RUNS]
 
 
 def _ladder(figures: ArmFigures) -> SafeString | str:
