@@ -37,9 +37,10 @@ def listed_runs(found: QuerySet[Run]) -> list[Run]:
     The settings need the profile in the manifest alone; the whole manifest of an arm may have megabytes.
     """
     rows = found.select_related("dataset").defer("manifest").order_by("-started_at")
-    runs = list(rows.annotate(profile=KeyTransform("profile", "manifest"))[:LISTED_RUNS])
-    for run in runs:
+    runs: list[Run] = []
+    for run in rows.annotate(profile=KeyTransform("profile", "manifest"))[:LISTED_RUNS]:
         run.manifest = {"profile": run.profile}
+        runs.append(run)
     return runs
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from benchmark.models import LanguageModel, Run
-from benchmark.runner import RunOptions, RunPlan
+from benchmark.runner import RunOptions, RunPlan, prepare_resume
 from tests.tutoring.dialogues import WRONG, SessionUnderTest
 from tests.tutoring.studies.conftest import FreezeFactory, begin, finish
 from tests.tutoring.studies.designs import design_data
@@ -21,12 +21,13 @@ from tutoring.studies.summary import summaries
 from tutoring.studies.upkeep import advance_studies
 
 HUMAN, OTHER = design_data()["arms"]
+SETTINGS = {"protocol": "usaco-2024@1", "from_first": "study=hints,attempt=any"}
 YOKED = {
     "kind": "automatic",
     "name": "yoked",
     "method": "session-neutral",
     "model": "m@1",
-    "settings": {"protocol": "usaco-2024@1", "from_first": "study=hints,attempt=any"},
+    "settings": SETTINGS,
 }
 PROBLEMS = {"dataset": "practice", "only": ["doubling", "doubling-1"]}
 
@@ -97,6 +98,20 @@ def test_each_assignment_has_one_chain_although_more_sessions_fit(
     assert {row.work_item for row in chains} == set(run.items.all())
 
 
+def test_a_resumed_run_has_the_same_chains(freeze_yoked: FreezeFactory, tutors: list[User]):
+    study = freeze_yoked(sessions_per_cell=2)
+    hold_the_rest(tutors)
+    run = start_yoked(study)
+    items, starts = set(run.items.values_list("pk")), run.manifest["prepared"]["from_first"]
+    run.state, run.stop_reason = Run.State.STOPPED, "the budget is used up"
+    run.save()
+    prepare_resume(run, RunOptions())
+    run.refresh_from_db()
+    assert run.state == Run.State.OPEN
+    assert set(run.items.values_list("pk")) == items
+    assert run.manifest["prepared"]["from_first"] == starts
+
+
 def test_chains_begin_with_sessions_of_the_own_version_protocol_and_model(
     freeze_yoked: FreezeFactory, tutors: list[User]
 ):
@@ -106,7 +121,7 @@ def test_chains_begin_with_sessions_of_the_own_version_protocol_and_model(
     study = freeze_yoked(arms=[HUMAN, OTHER | {"model": "m@2"}, YOKED])
     hold_the_rest(tutors)
     plan = plan_yoked(study)
-    assert plan.settings.from_first == "study=hints@1,attempt=any"
+    assert plan.settings.to_json()["from_first"] == "study=hints@1,attempt=any"
     own = study.assignments.filter(arm__name="arm-0").values_list("session", flat=True)
     assert sessions_of(plan) == {str(session) for session in own}
     assert set(plan.prepared["sessions_left_out"].values()) == {"its model m v2 has other parameters"}
@@ -141,7 +156,7 @@ def test_excluded_assignments_have_no_chains(freeze_yoked: FreezeFactory, tutors
     [
         ({"draws": 2}, "holds 1 session with its protocol and model at each problem, fewer than its 2 draws"),
         ({"model": "n@1"}, "no human arm has its protocol and model"),
-        ({"settings": YOKED["settings"] | {"temperature": 0.3}}, "no human arm has its protocol and model"),
+        ({"settings": {**SETTINGS, "temperature": 0.3}}, "no human arm has its protocol and model"),
         ({"settings": {"protocol": "usaco-2042", "from_first": "study=hints"}}, "no protocol 'usaco-2042'"),
     ],
 )
