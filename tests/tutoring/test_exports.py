@@ -44,7 +44,7 @@ def inspect_log() -> ModuleType:
 
 
 @pytest.fixture
-def held(session: SessionUnderTest, rita: User, person: PersonFactory) -> Session:
+def held(sandbox: object, session: SessionUnderTest, rita: User, person: PersonFactory) -> Session:
     """A session with a verdict and two reviews."""
     session.ask_and_get(WRONG)
     session.say("=Look at line 1: 3 gives 6. ✓", mode="talk")
