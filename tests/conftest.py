@@ -43,6 +43,9 @@ SLOW_FIXTURES = {
 }
 """The fixtures that start other programs or read large real data. Their tests are marked `slow`."""
 
+SLOW_PROGRAMS = {sys.executable, shutil.which("bwrap")}
+"""Python and the sandbox."""
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
@@ -123,7 +126,7 @@ def started_programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(subprocess.Popen, "__init__", recorded)
     yield
     if started and request.node.get_closest_marker("slow") is None:
-        assert not started & {sys.executable, shutil.which("bwrap")}, (
+        assert not started & SLOW_PROGRAMS, (
             "a test that starts a program needs the mark `slow`, or the fixture `sandbox` if it judges"
         )
 

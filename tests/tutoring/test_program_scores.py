@@ -170,6 +170,7 @@ def test_score_that_loses_every_worker_ends_with_a_fault():
     assert "workers were lost" in found.fault
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.usefixtures("closed")
 def test_fault_of_the_judge_is_final_after_three_attempts():
     TestCase.objects.filter(name="hidden-1").update(input_hash="f" * 64)

@@ -343,6 +343,7 @@ def test_a_problem_with_a_validator_of_its_own_is_stored_with_it_and_judged(tmp_
     assert Problem.objects.get().content_hash != problem.content_hash
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("suffix", ["tex", "md"])
 def test_samples_of_interactive_problems_stay_hidden_and_their_dialogues_are_shown(
     tmp_path: Path, suffix: str
