@@ -4,6 +4,7 @@ docs/operator.md lists the variables. Every file that Hintbench writes is below 
 """
 
 import os
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from config.env import (
 from config.secret_key import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+VERSION = str(tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"])
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
 BLOBS = VAR / "blobs"
 JUDGE_CACHE = VAR / "judge"

@@ -43,7 +43,7 @@ PAGES = {
     "review_queue": REVIEWERS, "review": REVIEWERS,
     "agreement": FIGURES, "solve_rates": FIGURES, "detector_scores": FIGURES, "detector_messages": FIGURES,
     "labels_csv": FIGURES,
-    "audit_log": ADMINS,
+    "audit_log": ADMINS, "review_assignments": ADMINS, "status": ADMINS,
     "spending": RESEARCHERS,
     "studies": RESEARCHERS, "study": RESEARCHERS, "study_design": RESEARCHERS, "study_power": RESEARCHERS,
     "study_assignments": RESEARCHERS, "preregistration": RESEARCHERS, "download_preregistration": RESEARCHERS,
@@ -63,7 +63,8 @@ COMMANDS = {
     "save_study": ADMINS, "freeze_study": ADMINS, "amend_study": ADMINS, "take_look": ADMINS, "start_arms": ADMINS,
     "stop_study": ADMINS,
     "close_study": ADMINS, "record_deviation": ADMINS,
-    "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
+    "assign_review": ADMINS, "assign_matching_reviews": ADMINS,
+    "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
     "start_rejudging": ADMINS, "decide_rejudging": ADMINS,
     "add_cap": ADMINS, "edit_cap": ADMINS, "remove_cap": ADMINS,
 }  # fmt: skip

@@ -306,6 +306,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "debriefing",
         "needs_operator",
         "waiting",
+        "outage",
     }
 
 
