@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("benchmark", "0051_growth_machine"),
-        ("tutoring", "0033_reply_calls"),
+        ("tutoring", "0034_failed_reply_index"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
