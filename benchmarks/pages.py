@@ -103,6 +103,8 @@ def measure(dictionaries: list[Path]) -> int:
     review_pages = {
         "review queue": "/review/",
         "review": f"/review/reviews/{review_id}/",
+        "assign reviews": "/review/assignments/",
+        "assignment plan": "/review/assignments/?problem=Made+12&reviewer=reviewer0&reviewer=reviewer1",
         "reviews compared": f"/review/sessions/{settled}/",
         "agreement": "/review/agreement/",
         "solve rates": "/review/solve-rates/",

@@ -5,6 +5,7 @@ docs/operator.md lists the variables. Every file that Hintbench writes is below 
 
 import os
 from datetime import timedelta
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from config.env import (
 from config.secret_key import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+VERSION = str(tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"])
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
 BLOBS = VAR / "blobs"
 JUDGE_CACHE = VAR / "judge"

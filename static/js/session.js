@@ -30,7 +30,7 @@ const scroller = autoscroll(byId("conversation"), byId("jump"));
 let lastSeq = Number(page.dataset.lastSeq);
 let isWriter = true; // false while another tab writes
 
-addDivider(page, byId("problem"));
+addDivider(page, byId("problem"), { name: "split", initial: 50 });
 showLocalTimes(page);
 showElapsed(byId("elapsed"), () => page.dataset.state === "closed");
 

@@ -400,7 +400,7 @@ def _fields(event: Event, rules: Rules) -> dict[str, Any]:
             fields = {
                 "mode": message.mode,
                 "text": message.text,
-                "html": render_markdown(message.text),
+                "html": render_markdown(message.text, number=event.seq),
                 "debrief": event.out_of_protocol,
             }
         case ReplyFinished() as reply:
@@ -434,7 +434,7 @@ def _reply_fields(event: Event, reply: ReplyFinished, rules: Rules) -> dict[str,
         shown = without_blocks(shown, event.session.language)
     return {
         "text": shown,
-        "html": render_markdown(shown),
+        "html": render_markdown(shown, number=event.seq),
         "generation": reply.generation,
         "unsolicited": reply.generation is not None and not reply.code_requested,
         "hidden": rules.unsolicited_code if reply.hidden else "",
