@@ -4,8 +4,8 @@ docs/operator.md lists the variables. Every file that Hintbench writes is below 
 """
 
 import os
-from datetime import timedelta
 import tomllib
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
