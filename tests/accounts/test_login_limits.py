@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 from axes.models import AccessAttempt
@@ -13,7 +14,6 @@ from django.contrib.auth.hashers import MD5PasswordHasher, PBKDF2PasswordHasher,
 from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import F
-from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
@@ -44,9 +44,7 @@ def hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def log_in(
-    name: str, password: str = PASSWORD, address: str = HOME, client: Client | None = None
-) -> HttpResponse:
+def log_in(name: str, password: str = PASSWORD, address: str = HOME, client: Client | None = None) -> Any:
     return (client or Client()).post("/login/", {"username": name, "password": password}, REMOTE_ADDR=address)
 
 
