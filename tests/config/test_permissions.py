@@ -43,7 +43,7 @@ PAGES = {
     "review_queue": REVIEWERS, "review": REVIEWERS,
     "agreement": FIGURES, "solve_rates": FIGURES, "detector_scores": FIGURES, "detector_messages": FIGURES,
     "labels_csv": FIGURES,
-    "audit_log": ADMINS, "review_assignments": ADMINS,
+    "audit_log": ADMINS, "review_assignments": ADMINS, "status": ADMINS,
     "spending": RESEARCHERS,
     "accounts": ADMINS, "add_account": ADMINS, "account": ADMINS, "account_log": ADMINS,
     "studies": RESEARCHERS, "study": RESEARCHERS, "study_design": RESEARCHERS, "study_power": RESEARCHERS,

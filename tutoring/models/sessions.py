@@ -209,6 +209,9 @@ class Event(models.Model):
 
     class Meta:
         ordering = ["session", "seq"]
+        indexes = [
+            models.Index(fields=["at"], condition=models.Q(kind="reply_failed"), name="failed_reply_by_time")
+        ]
         constraints = [
             models.UniqueConstraint(fields=["session", "seq"], name="event_seq_once_per_session"),
             models.UniqueConstraint(fields=["session", "command"], name="command_carried_out_once"),

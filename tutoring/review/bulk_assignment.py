@@ -200,7 +200,7 @@ class AssignMatching(ReviewAction):
                 f"{count:,} sessions match, and one command assigns at most {LARGEST_BATCH:,}. Narrow the filters."
             )
         ids = sorted(matching.values_list("pk", flat=True))
-        list(Session.objects.select_for_update(of=("self",)).filter(pk__in=ids).order_by("pk").values("pk"))
+        list(Session.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
         plan = plan_assignments(self.selection, self.reviewers, self.most, version, now)
         if len(plan.reviews) != self.expected:
             raise RefusedError(

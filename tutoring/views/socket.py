@@ -10,6 +10,7 @@ import contextlib
 import logging
 import time
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -34,6 +35,7 @@ from tutoring.sessions.conversation import (
     active_reply,
     chunks_after,
     event_view,
+    reply_outage,
     session_for_tutor,
     shown_events,
     tutor_view,
@@ -102,6 +104,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     """Masks and renders the chunks of the reply that the cursor points to."""
     waiting: str | None = None
     """What the page says about the queue of the judge; None if it is unknown."""
+    outage: datetime | None = None
+    """Since when the page says that no process can write the reply; None if it does not say so."""
     storage_delayed = False
     """Whether the browser must be told that text cannot be stored now."""
 
@@ -281,9 +285,11 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         before = (cursor.reply, cursor.calls)
         messages += self._text(cursor, current)
         cursor.calls = current.calls if current and not self.rules.is_blind else 0
-        if events or before != (cursor.reply, cursor.calls) or self._queue_has_changed():
+        changed = before != (cursor.reply, cursor.calls) or self._queue_has_changed()
+        outage = reply_outage(current) if current else None
+        if events or changed or outage != self.outage:
             view = tutor_view(self.session, conversation=False)
-            self.waiting = view.waiting
+            self.waiting, self.outage = view.waiting, view.outage
             messages.append(status_message(view))
         return messages
 
@@ -321,6 +327,7 @@ def status_message(view: TutorView) -> Message:
         "state": view.status.state,
         "active_reply": view.active_reply.id if view.active_reply else None,
         "wait": asdict(view.wait) if view.wait else None,
+        "outage": view.outage is not None,
     }
 
 
