@@ -47,7 +47,7 @@ from tutoring.models import Protocol, Session, Study, TrainingResult
 from tutoring.studies.actions import CloseStudy, FreezeStudy, OfferNext, StopStudy
 from tutoring.studies.design import parse_design
 
-SESSION_TABLES = ("django_session", "auth_user")
+SESSION_TABLES = ("accounts_loginsession", "auth_user")
 """Tables that Django itself writes when a visitor logs in or a session is renewed."""
 
 _WRITE = re.compile(
