@@ -25,7 +25,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p of McNemar's test: a binomial test of the discordant pairs at 1/2; 1 without any."""
     discordant = only_first + only_second
     tail = sum(comb(discordant, fewer) for fewer in range(min(only_first, only_second) + 1))
-    return min(1.0, 2 * tail / 2**discordant)
+    return min(1.0, 2 * tail / (1 << discordant))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
