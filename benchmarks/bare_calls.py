@@ -3,9 +3,9 @@
     python -m benchmarks.bare_calls ADDRESS CONVERSATIONS CALLS plain|typed
 
 A conversation is a list of messages; the script sends CALLS of them, streamed, with IN_FLIGHT calls in flight, and
-prints the CPU seconds of its process as JSON. `typed` is the stream of objects that the SDK documents
-(`chat.completions.create`). `plain` is the SDK's cheapest way, which run_baseline uses too: the SDK sends the request,
-and the events are decoded as plain JSON. Only `plain` is a floor: `typed` costs several times as much.
+prints the CPU seconds of its process as JSON. `typed` is the call that the SDK documents
+(`chat.completions.create(stream=True)`): the bare SDK call, to which the targets refer. `plain` is the cheapest way
+through the SDK, which run_baseline uses too: the SDK sends the request, and the events are decoded as plain JSON.
 """
 
 from __future__ import annotations
@@ -52,6 +52,19 @@ def ratio(costs: Sequence[Cost], floors: Sequence[Cost]) -> Ratio:
     return Ratio(median(costs).milliseconds / median(floors).milliseconds, min(each), max(each))
 
 
+def print_ratios(name: str, costs: Sequence[Cost], typed: Sequence[Cost], plain: Sequence[Cost]) -> float:
+    """Print costs of alternating rounds beside both kinds of bare calls. Return the ratio to the typed calls."""
+    print(f"{'':<24} {'generations/s':>13} {'CPU ms each':>11}  ratio to it")
+    print(_row(name, costs))
+    for floor, its in (("bare calls of the SDK", typed), ("decoded as plain JSON", plain)):
+        print(f"{_row(floor, its)}  {ratio(costs, its)}")
+    return ratio(costs, typed).median
+
+
+def _row(name: str, costs: Sequence[Cost]) -> str:
+    return f"{name:<24} {median(costs).rate:13.0f} {median(costs).milliseconds:11.2f}"
+
+
 def median(costs: Sequence[Cost]) -> Cost:
     """Return the medians of CPU time and rate."""
     return Cost(*(statistics.median(column) for column in zip(*costs, strict=True)))
@@ -63,8 +76,8 @@ def alternate(rounds: int, *measures: Callable[[], Cost]) -> list[list[Cost]]:
     return [list(column) for column in zip(*taken, strict=True)]
 
 
-def bare(address: str, conversations: Path, calls: int, way: str = "plain") -> Cost:
-    """Return the cost of that many calls in a process of their own."""
+def bare(address: str, conversations: Path, calls: int, way: str) -> Cost:
+    """Return the cost of that many calls, `plain` or `typed`, in a process of their own."""
     command = [sys.executable, "-m", "benchmarks.bare_calls", address, str(conversations), str(calls), way]
     printed = subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
     return Cost(**json.loads(printed))

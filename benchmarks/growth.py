@@ -11,12 +11,13 @@ least 1.6 or a prediction over the limit, and no accepted one.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.benchmark.growth.practice import ACCEPTED, SLOW, growth, looks_slow
-from tests.benchmark.growth.synthetic import FOLDER, measured
+import django
+
 from tests.busy_processes import busy_processes
 
 KNOWN = {"linear": 1.0, "linearithmic": 1.08, "three_halves": 1.5, "quadratic": 2.0, "cubic": 3.0}
@@ -43,6 +44,8 @@ def main() -> int:
     parser.add_argument("--busy", type=int, default=4, metavar="N", help="busy processes beside (default 4)")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
     arguments = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
     missed = 0
     with busy_processes(arguments.busy):
         for part in arguments.part:
@@ -66,6 +69,8 @@ def unseen() -> Iterator[Check]:
 
 
 def slope_check(name: str, exponent: float) -> Check:
+    from tests.benchmark.growth.synthetic import FOLDER, measured
+
     series = measured(FOLDER / name)
     tolerance = 0.15 if exponent <= 2 else 0.3
     target = f"{exponent:g} ± {tolerance:g}"
@@ -77,11 +82,15 @@ def slope_check(name: str, exponent: float) -> Check:
 
 
 def random_time() -> Iterator[Check]:
+    from tests.benchmark.growth.synthetic import FOLDER, measured
+
     series = measured(FOLDER / "programs" / "random_time.py")
     yield Check("programs/random_time.py", "unstable", series.outcome, series.outcome == "unstable")
 
 
 def repeated() -> Iterator[Check]:
+    from tests.benchmark.growth.synthetic import FOLDER, measured
+
     first, second = (measured(FOLDER / "programs" / "quadratic.py").fit for _ in range(2))
     slopes = [fit.slope for fit in (first, second) if fit is not None]
     holds = len(slopes) == 2 and abs(slopes[0] - slopes[1]) <= 0.15
@@ -90,6 +99,8 @@ def repeated() -> Iterator[Check]:
 
 
 def practice() -> Iterator[Check]:
+    from tests.benchmark.growth.practice import ACCEPTED, SLOW, growth, looks_slow
+
     for paths, slow in ((SLOW, True), (ACCEPTED, False)):
         for path in paths:
             found = growth(path)
