@@ -42,6 +42,7 @@ def configure(logging_settings: dict[str, Any]) -> None:
             structlog.stdlib.filter_by_level,
             *_context(),
             structlog.stdlib.PositionalArgumentsFormatter(),
+            take_exception,
             ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -85,11 +86,16 @@ def _render_text(_logger: Any, _method: str, line: EventDict) -> str:
     return "\n    ".join([head + values, *frames])
 
 
+def take_exception(_logger: Any, _method: str, line: EventDict) -> EventDict:
+    """Replace `exc_info=True` by the exception that is handled now: a handler may format the line later."""
+    if line.get("exc_info") is True:
+        line["exc_info"] = sys.exc_info()
+    return line
+
+
 def describe_fault(_logger: Any, _method: str, line: EventDict) -> EventDict:
     """Replace an exception with its types, the messages that may be shown, and the frames of its traceback."""
     raised = line.pop("exc_info", None)
-    if raised is True:
-        raised = sys.exc_info()
     error = raised[1] if isinstance(raised, tuple) else raised
     if error is not None:
         line["fault"] = " from ".join(fault_of(one) for one in _chain(error))

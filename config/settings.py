@@ -252,6 +252,7 @@ LOGGING = {
         **{name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic")},
         # Uvicorn has handlers of its own, and Django's request log repeats what `config.request_log` writes.
         **{name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error")},
+        "uvicorn.access": {"handlers": [], "propagate": False},  # its lines contain queries
         "django.request": {"level": "ERROR"},
         "django.server": {"handlers": [], "propagate": True},
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import platform
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,14 +14,17 @@ import structlog
 from django.test import Client
 from pydantic import BaseModel, ValidationError
 
+from benchmark.judging import perform, request_judgement, store_submission
 from config.logs import fault_of, formatter, secrets
 from tests.cached_fixtures import add_prepared
 from tests.fake_providers import FakeProviders, Script, pieces_of
+from tests.problems import store_doubling
 from tests.stack import StartStack
 from tests.tutoring.visitor import Visitor
 
 MESSAGE, REPLY, HIDDEN = "canary-of-a-message", "canary-of-a-reply", "canary-of-a-hidden-test"
 KEY, PASSWORD, DRAFT = "sk-canary-of-a-key", "canary-of-a-password", "canary-of-a-draft"
+QUERY = "canary-of-a-query"
 PROGRAM = f"# {REPLY}\nint(input())\n"
 
 
@@ -115,6 +119,31 @@ def test_a_request_has_one_line_without_its_query(client: Client, caplog: pytest
     assert len(line["request"]) == 12
 
 
+@pytest.mark.django_db
+def test_a_judge_fault_has_its_traceback_and_host_and_quotes_no_test(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    def grade(*_: object, **__: object) -> None:
+        raise RuntimeError(f"cannot write {HIDDEN}")
+
+    monkeypatch.setattr("judge.grade", grade)
+    judgement = request_judgement(store_submission(store_doubling(), "print(1)", "python"))
+    perform(judgement.pk)
+    lines = [formatter("text").format(record) for record in caplog.records]
+    [failed] = [line for line in lines if "judgement failed" in line]
+    for part in (
+        f"judgement={judgement.pk}",
+        f"host={platform.node()}",
+        "fault=RuntimeError",
+        "performing.py:",
+    ):
+        assert part in failed
+    assert any("judge fault" in line for line in lines)
+    assert HIDDEN not in "".join(lines)
+    judgement.refresh_from_db()
+    assert HIDDEN in judgement.fault, "the row has the message"
+
+
 def problem_with_a_hidden_canary(folder: Path, repository: Path) -> Path:
     """Return a copy of a practice problem whose hidden test contains a canary."""
     problem = folder / "canary-rolls"
@@ -156,32 +185,19 @@ def test_no_text_key_or_hidden_test_reaches_a_log(
     stranger.post("/login/", username="demo-tutor", password=PASSWORD)
     tutor = Visitor(stack, "demo-tutor", "hintbench-demo")
     path = tutor.start_session("canary-rolls", "As they come")
+    tutor.get(f"{path}?q={QUERY}")
     tutor.command(f"{path}check/", text=DRAFT)
     assert tutor.command(f"{path}send/", mode="code", text=MESSAGE)[0] == 200
     socket = tutor.socket(path)
     socket.listen_until(lambda s: "reply" in s.kinds())
-    hidden = next(
-        blob
-        for blob in (stack.var / "blobs").rglob("*")
-        if blob.is_file() and HIDDEN.encode() in blob.read_bytes()
-    )
-    content = hidden.read_bytes()
-    hidden.unlink()  # the judge fails
-    assert tutor.command(f"{path}execute/")[0] == 200
-    socket.listen_until(lambda s: "execution_fault" in s.kinds())
-    hidden.write_bytes(content)
     assert tutor.command(f"{path}execute/")[0] == 200
     socket.listen_until(lambda s: s.status.get("state") == "closed")
     stack.stop()
     written = "".join(log.read_text() for log in (stack.var / "logs").glob("*.log"))
-    for canary in (MESSAGE, REPLY, HIDDEN, KEY, PASSWORD, DRAFT):
+    for canary in (MESSAGE, REPLY, HIDDEN, KEY, PASSWORD, DRAFT, QUERY):
         assert canary not in written + stack.output, canary
     lines = [json.loads(line) for line in written.splitlines() if line.startswith("{")]
     events = {line["event"] for line in lines}
-    assert {"request", "command", "reply claimed", "reply finished", "judgement", "judge fault"} <= events
-    [fault] = [line for line in lines if line["event"] == "judgement failed"]
-    assert fault["judgement"]
-    assert fault["host"]
-    assert any("benchmark/judging/performing.py" in frame for frame in fault["frames"])
+    assert {"request", "command", "reply claimed", "reply finished", "judgement"} <= events
     [sent] = [line for line in lines if line["event"] == "command" and line["action"] == "SendMessage"]
     assert {"session", "account", "request"} <= sent.keys()
