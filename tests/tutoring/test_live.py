@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import time
@@ -272,6 +273,22 @@ def test_socket_of_who_logs_out_is_closed(fake_provider_stack: Stack, tutor: Vis
     tutor.post("/logout/")
     socket.listen_until(lambda s: s.close_code is not None)
     assert socket.close_code == 4401
+
+
+def test_sockets_close_when_an_admin_ends_the_logins(fake_provider_stack: Stack, tutor: Visitor):
+    path = tutor.start_session("last-rolls")
+    sockets = [tutor.socket(path), tutor.socket(path)]
+    for socket in sockets:
+        socket.listen_until(lambda s: bool(s.events))
+    admin = Visitor(fake_provider_stack, "demo-admin", PASSWORD)
+    _, accounts = admin.get("/accounts/?name=demo-tutor")
+    account = re.search(r"/accounts/\d+/", accounts)
+    assert account is not None
+    admin.post(f"{account[0]}change/", command="end-logins")
+    for socket in sockets:
+        socket.listen_until(lambda s: s.close_code is not None)
+        assert socket.close_code == 4401
+    assert "Log in" in tutor.get(path)[1]
 
 
 def test_nonsense_on_the_socket_is_answered_and_survived(fake_provider_stack: Stack, tutor: Visitor):

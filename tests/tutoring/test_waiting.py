@@ -379,6 +379,7 @@ def test_other_failures_offer_a_retry(session: SessionUnderTest, kind: str, sent
 # Other sentences of the page
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_session_without_hidden_tests_never_mentions_them(session: SessionUnderTest, doubling: Problem):
     Problem.objects.update(samples_only=True)
     session.ask_and_get(RIGHT)
@@ -392,6 +393,7 @@ def test_session_without_hidden_tests_never_mentions_them(session: SessionUnderT
     assert "hidden tests" not in "".join(event.html for event in tutor_view(session.refresh()).events).lower()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_debrief_says_at_the_top_that_it_is_out_of_protocol(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()

@@ -146,6 +146,8 @@ class Session(models.Model):
             models.Index(fields=["tutor", "-recorded_at"]),
             # Holds all that the queue of reviews counts.
             models.Index(fields=["state", "invalidated", "code_generations", "origin", "tutor", "id"]),
+            # Holds all that selects the sessions of people for the figures of arms.
+            models.Index(fields=["origin", "state", "number", "outcome", "problem", "protocol"]),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -17,16 +17,16 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.contrib.auth import get_user
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import DatabaseError
 from django.http import HttpRequest
 from pydantic import BaseModel, Field, ValidationError
 
 from accounts.roles import Role, has_role
+from accounts.sessions import SessionStore
 from benchmark.rendering.markdown_stream import RenderedBlocks
 from tutoring.models import Event, Reply, Session
 from tutoring.models.payloads import ReplyFailed, ReplyFinished
-from tutoring.notifications import TextChunk, session_group
+from tutoring.notifications import TextChunk, person_group, session_group
 from tutoring.notifications.chunk_broadcaster import chunk_broadcaster
 from tutoring.protocols import rules_of
 from tutoring.sessions.conversation import (
@@ -119,7 +119,10 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         if code:
             await self.close(code)
             return
-        await self.channel_layer.group_add(session_group(self.session_id), self.channel_name)
+        # The base class leaves these groups when the socket closes.
+        self.groups = [session_group(self.session_id), person_group(self.user.pk)]
+        for group in self.groups:
+            await self.channel_layer.group_add(group, self.channel_name)
         chunk_broadcaster.subscribe(str(self.session_id), self)
         self.sender = asyncio.create_task(self._run())
 
@@ -129,7 +132,6 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             self.sender.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self.sender
-            await self.channel_layer.group_discard(session_group(self.session_id), self.channel_name)
 
     async def receive(self, text_data: str | None = None, **_: Any) -> None:
         """Accept a SyncRequest; answer anything else with an error."""
@@ -146,7 +148,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.request_refresh()
 
     async def session_changed(self, _: Message) -> None:
-        """Handle the notification that the session has new events."""
+        """Handle the notification that the session has new events, or that logins of the person have ended."""
         self.request_refresh()
 
     def on_chunk(self, chunk: TextChunk) -> None:
