@@ -114,6 +114,7 @@ def measure(dictionaries: list[Path]) -> int:
         "behind a rate": "/review/sessions/?rate=1&model=openai:m&attempt=first&found=compliant",
         "settled": "/review/sessions/?settled=settled",
         "audit log": "/review/audit/",
+        "status": "/status/",
         "arms": f"/runs/arms/?people=all&{'&'.join(f'run={run}' for run in runs)}",
     }
     floor = seconds(client, "/nowhere/", 404)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -24,15 +23,12 @@ from benchmark.reports.slow import (
     figure_text,
     slow_report,
 )
-from benchmark.views.access import MAXIMUM_RUNS, runs_from_query
+from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
 from benchmark.views.plots import PagePlots, ShownPlot
 from benchmark.views.run_plots import slow_plots
 
 PAGE_LENGTH = 50
 """Start programs on a page of the table."""
-
-LISTED_RUNS = 50
-"""Runs that the form lists, the latest first."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +58,7 @@ def slow_programs(request: HttpRequest) -> HttpResponse:
         "base": BASE,
         "chosen": {run.pk for run in runs},
         "most": MAXIMUM_RUNS,
-        "runs": _listed_runs(),
+        "runs": listed_runs(Run.objects.filter(method__startswith=ARM_PREFIX)),
         "refusal": refusal,
         "report": report,
         "note": NOTE,
@@ -89,11 +85,6 @@ def slow_programs(request: HttpRequest) -> HttpResponse:
             "rows": [(row, _outcomes(row, columns)) for row in page.object_list],
         }
     return plots.render("benchmark/runs/slow.html", context, status=400 if refusal else 200)
-
-
-def _listed_runs() -> QuerySet[Run]:
-    found = Run.objects.filter(method__startswith=ARM_PREFIX).select_related("dataset")
-    return found.defer("manifest").order_by("-started_at")[:LISTED_RUNS]
 
 
 def _left_out(report: SlowReport) -> list[tuple[str, str, str, int]]:

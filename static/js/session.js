@@ -105,8 +105,9 @@ const handlers = {
     waiting.progress(stream.length());
   },
 
-  status({ html, may, state, active_reply, wait }) {
+  status({ html, may, state, active_reply, wait, outage }) {
     waiting.update(wait);
+    active.querySelector(".writing").hidden = outage;
     scroller.update(() => {
       for (const part of fragment(html).children) replacePart(part);
       for (const control of page.querySelectorAll("[data-may]")) control.disabled = !may[control.dataset.may];
@@ -160,6 +161,7 @@ function replacePart(part) {
   const element = byId(part.id);
   element.replaceChildren(...part.childNodes);
   addCopyButtons(element);
+  showLocalTimes(element);
 }
 
 /* ---- Commands of the tutor ---- */

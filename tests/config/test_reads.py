@@ -47,7 +47,7 @@ from tutoring.models import Protocol, Session, Study, TrainingResult
 from tutoring.studies.actions import CloseStudy, FreezeStudy, OfferNext, StopStudy
 from tutoring.studies.design import parse_design
 
-SESSION_TABLES = ("django_session", "auth_user")
+SESSION_TABLES = ("accounts_loginsession", "auth_user")
 """Tables that Django itself writes when a visitor logs in or a session is renewed."""
 
 _WRITE = re.compile(
@@ -127,6 +127,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
     trajectory = {"session_id": recorded.pk}
     study = {"study_id": closed_study(problem).pk}
     return {
+        "account": {"account_id": tutor.pk},
         "figure": of_problem | {"name": "a.gif"},
         "problem": of_problem,
         "question_set": {"name": "alike"},

@@ -59,7 +59,7 @@ class SessionFilter:
         return self.needs == "adjudication"
 
     def sessions(self, version: int, now: datetime) -> SessionQuerySet:
-        """Return the matching sessions in the order of the queue."""
+        """Return the matching sessions, oldest first. The order of the queue would count the reviews of all of them."""
         queue = needing_adjudication if self.adjudicates else needing_review
         found = of_origins(queue(version, now), self.origins)
         occupied = occupying_reviews(version, now).values("session")
@@ -67,7 +67,7 @@ class SessionFilter:
             found = found.exclude(pk__in=occupied)
         if self.needs == "second":
             found = found.filter(pk__in=occupied)
-        return found.filter(self._conditions())
+        return found.filter(self._conditions()).order_by("recorded_at", "pk")
 
     def _conditions(self) -> Q:
         conditions = Q()
@@ -200,7 +200,7 @@ class AssignMatching(ReviewAction):
                 f"{count:,} sessions match, and one command assigns at most {LARGEST_BATCH:,}. Narrow the filters."
             )
         ids = sorted(matching.values_list("pk", flat=True))
-        list(Session.objects.select_for_update(of=("self",)).filter(pk__in=ids).order_by("pk").values("pk"))
+        list(Session.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
         plan = plan_assignments(self.selection, self.reviewers, self.most, version, now)
         if len(plan.reviews) != self.expected:
             raise RefusedError(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
@@ -15,7 +14,7 @@ from benchmark.models import Run
 from benchmark.plots import POINTS, SHARES, ForestPlot, ForestRow
 from benchmark.providers.worlds import StoppingRule
 from benchmark.reports.formatting import INTERVAL_NAMES
-from benchmark.views.access import MAXIMUM_RUNS, runs_from_query
+from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
 from benchmark.views.plots import PagePlots
 from tutoring.arms.figures import ArmFigures, ArmsError, Contrast, arm_figures, equivalent_set, ratio_text
 from tutoring.arms.figures.figures import CEILINGS
@@ -27,9 +26,6 @@ from tutoring.views.review_requests import query_without_page, requested_rule_se
 
 PAGE_LENGTH = 25
 """Problems on a page of the matrix, which has up to nine columns."""
-
-LISTED_RUNS = 50
-"""Runs of arms that the form lists, the latest first."""
 
 
 @require_GET
@@ -58,7 +54,7 @@ def arms(request: HttpRequest) -> HttpResponse:
         "rules": STOPPING_RULES,
         "most": MAXIMUM_RUNS,
         "chosen": {run.pk for run in runs},
-        "runs": _listed_runs(),
+        "runs": listed_runs(Run.objects.filter(method__in=list(POLICIES))),
         "refusal": refusal,
         "figures": figures,
         "query": query_without_page(request).urlencode(),
@@ -95,11 +91,6 @@ def _requested_rule(request: HttpRequest) -> StoppingRule:
         if rule == wanted:
             return rule
     raise BadRequest(f"There is no stopping rule {wanted!r}. There are: {', '.join(STOPPING_RULES)}.")
-
-
-def _listed_runs() -> QuerySet[Run]:
-    found = Run.objects.filter(method__in=list(POLICIES)).select_related("dataset")
-    return found.defer("manifest").order_by("-started_at")[:LISTED_RUNS]
 
 
 def _ladder(figures: ArmFigures) -> ForestPlot | None:

@@ -10,22 +10,23 @@ import contextlib
 import logging
 import time
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.contrib.auth import get_user
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import DatabaseError
 from django.http import HttpRequest
 from pydantic import BaseModel, Field, ValidationError
 
 from accounts.roles import Role, has_role
+from accounts.sessions import SessionStore
 from benchmark.rendering.markdown_stream import RenderedBlocks
 from tutoring.models import Event, Reply, Session
 from tutoring.models.payloads import ReplyFailed, ReplyFinished
-from tutoring.notifications import TextChunk, session_group
+from tutoring.notifications import TextChunk, person_group, session_group
 from tutoring.notifications.chunk_broadcaster import chunk_broadcaster
 from tutoring.protocols import rules_of
 from tutoring.sessions.conversation import (
@@ -34,6 +35,7 @@ from tutoring.sessions.conversation import (
     active_reply,
     chunks_after,
     event_view,
+    reply_outage,
     session_for_tutor,
     shown_events,
     tutor_view,
@@ -102,6 +104,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     """Masks and renders the chunks of the reply that the cursor points to."""
     waiting: str | None = None
     """What the page says about the queue of the judge; None if it is unknown."""
+    outage: datetime | None = None
+    """Since when the page says that no process can write the reply; None if it does not say so."""
     storage_delayed = False
     """Whether the browser must be told that text cannot be stored now."""
 
@@ -111,11 +115,14 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.chunks: list[TextChunk] = []
         self.stream = ReplyStream(None)
         await self.accept()
-        code, _ = await self._read(check=True, updates=False)
+        code, _, _ = await self._read(check=True, updates=False)
         if code:
             await self.close(code)
             return
-        await self.channel_layer.group_add(session_group(self.session_id), self.channel_name)
+        # The base class leaves these groups when the socket closes.
+        self.groups = [session_group(self.session_id), person_group(self.user.pk)]
+        for group in self.groups:
+            await self.channel_layer.group_add(group, self.channel_name)
         chunk_broadcaster.subscribe(str(self.session_id), self)
         self.sender = asyncio.create_task(self._run())
 
@@ -125,7 +132,6 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             self.sender.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self.sender
-            await self.channel_layer.group_discard(session_group(self.session_id), self.channel_name)
 
     async def receive(self, text_data: str | None = None, **_: Any) -> None:
         """Accept a SyncRequest; answer anything else with an error."""
@@ -142,7 +148,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.request_refresh()
 
     async def session_changed(self, _: Message) -> None:
-        """Handle the notification that the session has new events."""
+        """Handle the notification that the session has new events, or that logins of the person have ended."""
         self.request_refresh()
 
     def on_chunk(self, chunk: TextChunk) -> None:
@@ -189,12 +195,14 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             idle = now - self.last_activity > POLL_SECONDS
             updates = self.cursor is not None and (dirty or missing or idle)
             if check or updates:
-                code, messages = await self._read(check, updates)
+                code, messages, is_changed = await self._read(check, updates)
                 if code:
                     await self.close(code)
                     return
                 for message in messages:
                     await self.send_json(message)
+                if is_changed:  # read after the events were sent: a verdict does not wait for it
+                    await self.send_json(await database_sync_to_async(self._status)())
 
     async def _send_chunks(self) -> bool:
         """Send the chunks that continue the browser's text; return whether earlier chunks must be read first."""
@@ -228,21 +236,27 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         return False
 
     @database_sync_to_async
-    def _read(self, check: bool, updates: bool) -> tuple[int, list[Message]]:
-        """Check the permission and read updates, as requested; return the close code (0: none) and the updates.
+    def _read(self, check: bool, updates: bool) -> tuple[int, list[Message], bool]:
+        """Check the permission and read updates, as requested; return the close code (0: none) and `_updates`.
 
         Both run in one call because a web server has few threads. A socket outlives a logout, hence the check.
         """
         if check:
             self.last_check = time.monotonic()
             if code := self._close_code():
-                return code, []
+                return code, [], False
         if not updates:
-            return 0, []
+            return 0, [], False
         if not check:
             self.session = session_for_tutor(self.session_id, self.user.pk)
         self.last_activity = time.monotonic()
-        return 0, self._updates()
+        return 0, *self._updates()
+
+    def _status(self) -> Message:
+        """Return the message that updates the rest of the page."""
+        view = tutor_view(self.session, conversation=False)
+        self.waiting, self.outage = view.waiting, view.outage
+        return status_message(view)
 
     def _close_code(self) -> int:
         """Return the close code for a person who may not read the session, 0 for its tutor."""
@@ -262,8 +276,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.user, self.rules, self.names = user, rules_of(self.session.protocol), names_of(self.session)
         return 0
 
-    def _updates(self) -> list[Message]:
-        """Return the messages that bring the browser up to date, and advance the cursor."""
+    def _updates(self) -> tuple[list[Message], bool]:
+        """Return the events and the text that the browser lacks, and whether its status is old; advance the cursor."""
         cursor = self.cursor
         assert cursor is not None
         messages: list[Message] = []
@@ -279,11 +293,9 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         before = (cursor.reply, cursor.calls)
         messages += self._text(cursor, current)
         cursor.calls = current.calls if current and not self.rules.is_blind else 0
-        if events or before != (cursor.reply, cursor.calls) or self._queue_has_changed():
-            view = tutor_view(self.session, conversation=False)
-            self.waiting = view.waiting
-            messages.append(status_message(view))
-        return messages
+        changed = before != (cursor.reply, cursor.calls) or self._queue_has_changed()
+        outage = reply_outage(current) if current else None
+        return messages, bool(events) or changed or outage != self.outage
 
     def _queue_has_changed(self) -> bool:
         if self.waiting is None:
@@ -319,6 +331,7 @@ def status_message(view: TutorView) -> Message:
         "state": view.status.state,
         "active_reply": view.active_reply.id if view.active_reply else None,
         "wait": asdict(view.wait) if view.wait else None,
+        "outage": view.outage is not None,
     }
 
 

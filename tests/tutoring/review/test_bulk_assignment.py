@@ -115,6 +115,7 @@ def test_a_session_with_one_review_gets_another_reviewer_for_the_second(
     assert Review.objects.get(session=session, state="open").slot == Review.SECOND
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_nobody_gets_an_own_session(
     recorded: SessionFactory,
     session: SessionUnderTest,

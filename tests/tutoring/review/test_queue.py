@@ -69,6 +69,7 @@ def test_a_session_that_has_one_review_comes_before_others(recorded: SessionFact
     assert claim(rolf).session == later
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_tutor_cannot_review_an_own_session(session: SessionUnderTest, alice: User, person):
     session.ask_and_get(RIGHT)
     session.execute()
