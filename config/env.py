@@ -51,6 +51,14 @@ def env_integer(name: str, default: int, minimum: int, maximum: int) -> int:
     return number
 
 
+def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
+    """Return one of `choices`, in any case of letters."""
+    text = env_text(name, default).lower()
+    if text not in choices:
+        raise ImproperlyConfigured(f"{name}={text!r} is unknown: use {' or '.join(choices)}.")
+    return text
+
+
 def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
     """Return a URL whose scheme is one of `schemes`. Errors omit the value, which may contain a password."""
     text = env_text(name, default)

@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 import judge
 from config.env import (
+    env_choice,
     env_endpoints,
     env_factors,
     env_flag,
@@ -64,6 +65,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.request_log.request_log",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -264,14 +266,21 @@ if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
         f"HOST={HOST!r} is reachable from other machines. Set HTTPS=1 and use a TLS proxy, or set HOST=127.0.0.1."
     )
 
+LOGGING_CONFIG = "config.logs.configure"
+LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {"line": {"()": "config.logs.formatter", "form": LOG_FORMAT}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
-    # The SDKs and their HTTP libraries log every request at INFO level.
     "loggers": {
-        name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes")
+        # The SDKs and their HTTP libraries log every request at INFO level.
+        **{name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes")},
+        # Uvicorn has handlers of its own, and Django's request log repeats what `config.request_log` writes.
+        **{name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error")},
+        "uvicorn.access": {"handlers": [], "propagate": False},  # its lines contain queries
+        "django.request": {"level": "ERROR"},
+        "django.server": {"handlers": [], "propagate": True},
     },
 }
