@@ -275,16 +275,17 @@ def test_socket_of_who_logs_out_is_closed(fake_provider_stack: Stack, tutor: Vis
     assert socket.close_code == 4401
 
 
-def test_sockets_close_when_an_admin_ends_the_logins(fake_provider_stack: Stack, tutor: Visitor):
+def test_sockets_close_when_an_admin_ends_the_logins(fake_provider_stack: Stack, tutors: Iterator[str]):
+    name = next(tutors)
+    tutor = Visitor(fake_provider_stack, name, PASSWORD)
     path = tutor.start_session("last-rolls")
     sockets = [tutor.socket(path), tutor.socket(path)]
     for socket in sockets:
         socket.listen_until(lambda s: bool(s.events))
     admin = Visitor(fake_provider_stack, "demo-admin", PASSWORD)
-    _, accounts = admin.get("/accounts/?name=demo-tutor")
-    account = re.search(r"/accounts/\d+/", accounts)
+    account = re.search(rf'href="(/accounts/\d+/)">{name}<', admin.get(f"/accounts/?name={name}")[1])
     assert account is not None
-    admin.post(f"{account[0]}change/", command="end-logins")
+    admin.post(f"{account[1]}change/", command="end-logins")
     for socket in sockets:
         socket.listen_until(lambda s: s.close_code is not None)
         assert socket.close_code == 4401
