@@ -86,7 +86,7 @@ def test_message_records_its_check_and_the_drafts_with_findings(session: Session
     recorded = session.events("message")[-1].data["check"]
     assert [draft["text"] for draft in recorded["drafts"]] == [WARNED, "See line 1."]
     [detection] = recorded["detections"]
-    assert (detection["clause"], detection["detector"], detection["version"]) == ("F2", "code-pointing", 2)
+    assert (detection["clause"], detection["detector"], detection["version"]) == ("F2", "code-pointing", 3)
     assert (recorded["mode"], recorded["rule_set"]) == ("advisory", 1)
     assert len(recorded["rule_set_hash"]) == 64
     page = client_of(ada).get(f"/trajectories/{session.pk}/").content.decode()
