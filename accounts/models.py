@@ -1,7 +1,13 @@
-"""The secret salt of the pseudonyms."""
+"""Tables of accounts: the salt of the pseudonyms, the logins of browsers, and the audit of accounts."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 
 
@@ -16,3 +22,48 @@ class PseudonymSalt(models.Model):
 
     def __str__(self) -> str:
         return "salt of pseudonyms"
+
+
+class LoginSession(AbstractBaseSession):
+    """The session of one browser, with the account that is logged in. Deleting the row ends the login."""
+
+    user = models.ForeignKey(User, models.CASCADE, null=True, db_index=True, related_name="login_sessions")
+
+    @classmethod
+    def get_session_store_class(cls) -> Any:
+        """Return the store of these rows."""
+        return import_module(settings.SESSION_ENGINE).SessionStore
+
+
+class AccountEvent(models.Model):
+    """One change of an account: who changed what, and when. It never contains a password, a link or a user name."""
+
+    class Kind(models.TextChoices):
+        """What was changed."""
+
+        CREATED = "created", "Account created"
+        ROLES = "roles", "Roles changed"
+        LINK = "link", "Set-password link made"
+        PASSWORD = "password", "Password changed"
+        DISABLED = "disabled", "Account disabled"
+        ENABLED = "enabled", "Account enabled"
+        LOGINS_ENDED = "logins-ended", "Logins ended"
+        PSEUDONYMISED = "pseudonymised", "Account pseudonymised"
+
+    at = models.DateTimeField(auto_now_add=True)
+    account = models.ForeignKey(User, models.PROTECT, related_name="account_events")
+    actor = models.ForeignKey(
+        User,
+        models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="The account that made the change; null for a command of the operator.",
+    )
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    detail = models.CharField(max_length=200, help_text="For example the roles of the account.")
+
+    class Meta:
+        ordering = ("-at", "-pk")
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: account {self.account_id}"

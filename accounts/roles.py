@@ -29,12 +29,14 @@ def roles_of(person: Person) -> frozenset[Role]:
     """Return the roles of an active, logged-in person, and no role for other visitors. Superusers are admins."""
     if not isinstance(person, User) or not person.is_active:
         return frozenset()
-    roles = frozenset(
-        Role(name) for name in person.groups.values_list("name", flat=True) if name in set(Role)
-    )
-    if person.is_superuser or Role.ADMIN in roles:
-        return frozenset(Role)
-    return roles
+    roles = own_roles(person)
+    return frozenset(Role) if Role.ADMIN in roles else roles
+
+
+def own_roles(person: User) -> frozenset[Role]:
+    """Return the roles that were given to the account, whether it is active or not. Superusers are admins."""
+    roles = {Role(name) for name in person.groups.values_list("name", flat=True) if name in set(Role)}
+    return frozenset(roles | {Role.ADMIN} if person.is_superuser else roles)
 
 
 def has_role(person: Person, *roles: Role) -> bool:

@@ -1,9 +1,19 @@
-"""The login and logout pages."""
+"""Addresses of the login, of the visitor's own account, and of the accounts for admins."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import path
 
+from accounts import views
+
 urlpatterns = [
-    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("login/", views.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("set-password/<uidb64>/<token>/", views.SetPassword.as_view(), name="set_password"),
+    path("account/", views.own_account, name="own_account"),
+    path("account/end-logins/", views.end_own_logins, name="end_own_logins"),
+    path("accounts/", views.accounts, name="accounts"),
+    path("accounts/add/", views.add_account, name="add_account"),
+    path("accounts/log/", views.account_log, name="account_log"),
+    path("accounts/<int:account_id>/", views.account, name="account"),
+    path("accounts/<int:account_id>/change/", views.change_account, name="change_account"),
 ]

@@ -26,6 +26,7 @@ from benchmark.models import (
     PackageProgram,
     Problem,
     ProblemVersion,
+    Process,
     Question,
     QuestionAnswer,
     QuestionSet,
@@ -258,6 +259,13 @@ class RunnerAdmin(RecordedAdmin):
     list_display = ["owner", "run", "exclusive_key", "model_spec", "lease_until"]
     list_select_related = ["run__dataset"]
     search_fields = ["owner", "model_spec"]
+
+
+@admin.register(Process)
+class ProcessAdmin(RecordedAdmin):
+    list_display = ["owner", "kind", "host", "pid", "version", "since", "last_seen"]
+    list_filter = ["kind"]
+    search_fields = ["owner", "host"]
 
 
 @admin.register(Batch)

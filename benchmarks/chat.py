@@ -44,7 +44,7 @@ OPEN = """
 import json
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import Group, User
-from django.contrib.sessions.backends.db import SessionStore
+from accounts.sessions import SessionStore
 from benchmark.model_calls.catalogue import model_for
 from benchmark.models import Problem
 from benchmark.providers import Parameters, parse_model_spec

@@ -103,6 +103,8 @@ def measure(dictionaries: list[Path]) -> int:
     review_pages = {
         "review queue": "/review/",
         "review": f"/review/reviews/{review_id}/",
+        "assign reviews": "/review/assignments/",
+        "assignment plan": "/review/assignments/?problem=Made+12&reviewer=reviewer0&reviewer=reviewer1",
         "reviews compared": f"/review/sessions/{settled}/",
         "agreement": "/review/agreement/",
         "solve rates": "/review/solve-rates/",
@@ -112,6 +114,7 @@ def measure(dictionaries: list[Path]) -> int:
         "behind a rate": "/review/sessions/?rate=1&model=openai:m&attempt=first&found=compliant",
         "settled": "/review/sessions/?settled=settled",
         "audit log": "/review/audit/",
+        "status": "/status/",
         "arms": f"/runs/arms/?people=all&{'&'.join(f'run={run}' for run in runs)}",
     }
     floor = seconds(client, "/nowhere/", 404)

@@ -57,7 +57,7 @@ def measure() -> int:
         "runs": "/runs/",
         "run": f"/runs/{first}/",
         "open run": f"/runs/{runs[-1].pk}/",
-        "progress": f"/runs/{runs[-1].pk}/progress/?since=0&done=0",
+        "progress": f"/runs/{runs[-1].pk}/progress/",
         "attempts": f"/runs/{first}/items/?verdict=WA&by=tier&name=gold",
         "chain": f"/runs/chains/{item}/",
         "matrix": f"/runs/matrix/?run={first}&run={second}&run={third}",

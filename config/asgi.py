@@ -13,7 +13,10 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402  (Django must be set
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
+from benchmark.processes import source_version  # noqa: E402
 from tutoring.routing import websocket_urlpatterns  # noqa: E402
+
+source_version()  # before a newer source replaces the loaded one
 
 application = ProtocolTypeRouter(
     {

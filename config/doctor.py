@@ -4,6 +4,7 @@ import os
 import platform
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -24,6 +25,9 @@ from tutoring.protocols import PRESETS
 
 LEAST_FREE_DISK = 1_000_000_000
 """Bytes that should be free on the disk of the variable folder."""
+
+PROCESS_START = 5.0
+"""Seconds that a process of ./run may need until its first heartbeat."""
 
 
 class Need(StrEnum):
@@ -56,6 +60,8 @@ def examine() -> Iterator[Requirement]:
     yield _queue_protection()
     yield (database := _database())
     if database.ok:
+        yield from _processes()
+        yield _versions()
         yield _session_counters()
         yield _prices()
     yield _variable_folder()
@@ -135,7 +141,7 @@ def _queue() -> Requirement:
         return Requirement(
             "queue server", False, Need.NECESSARY, "the server of REDIS_URL does not answer", without, fix
         )
-    if (Path(settings.VAR) / "processes.json").exists():
+    if _is_supervised():
         fix = f"Read {settings.VAR}/logs/valkey.log; ./run restarts the server automatically."
         return Requirement("queue server", False, Need.NECESSARY, "does not answer", without, fix)
     try:
@@ -174,6 +180,54 @@ def _database() -> Requirement:
         fix = "Start ./run, or: .venv/bin/python manage.py prepare"
         return Requirement("database", False, Need.NECESSARY, detail, "nothing works", fix)
     return Requirement("database", True, Need.NECESSARY, f"{vendor}, up to date", "nothing works", "")
+
+
+def _processes() -> Iterator[Requirement]:
+    from benchmark.processes import REQUIRED, outage_of
+
+    without = {
+        "streamer": "tutors get no replies, and models are not tested",
+        "worker": "no execution gets a verdict, and no reports, scores or distributed runs are computed",
+    }
+    for name in REQUIRED:
+        outage = outage_of(name)
+        end = time.monotonic() + PROCESS_START
+        while outage is not None and _is_supervised() and time.monotonic() < end:  # it may be starting
+            time.sleep(0.2)
+            outage = outage_of(name)
+        idle = outage is not None and not _is_supervised() and not env_text("REDIS_URL")
+        detail, fix = "runs", ""
+        if idle:
+            detail = "not running; ./run starts it"
+        elif outage is not None:
+            last = (
+                f"the last one was seen {outage.since:%Y-%m-%d %H:%M:%S} UTC"
+                if outage.since
+                else "none was seen"
+            )
+            detail = f"none runs; {last}"
+            fix = f"Read {settings.VAR}/logs/{name}*.log. Without ./run, start one: manage.py {name}"
+        yield Requirement(name, outage is None or idle, Need.NECESSARY, detail, without[name], fix)
+
+
+def _is_supervised() -> bool:
+    """Return whether ./run runs in the variable folder."""
+    return (Path(settings.VAR) / "processes.json").exists()
+
+
+def _versions() -> Requirement:
+    from benchmark.processes import differing_versions, source_version
+
+    differing = differing_versions()
+    detail = "; ".join(f"{process} runs {process.version}" for process in differing)
+    return Requirement(
+        "versions of processes",
+        not differing,
+        Need.USEFUL,
+        f"{detail}; this source is {source_version()}" if differing else source_version(),
+        "processes of different versions read and write the same rows",
+        "Restart the named processes after manage.py prepare.",
+    )
 
 
 def _session_counters() -> Requirement:

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -75,6 +76,16 @@ def env_list(name: str, default: list[str]) -> list[str]:
     if not all(words):
         raise ImproperlyConfigured(f"{name}={text!r} has an empty entry between commas.")
     return words
+
+
+def env_networks(name: str, default: list[str]) -> list[IPv4Network | IPv6Network]:
+    """Return networks from comma-separated addresses and networks, such as "127.0.0.1,10.0.0.0/8"."""
+    try:
+        return [ip_network(word) for word in env_list(name, default)]
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name}: {error}. Use addresses or networks like 127.0.0.1,10.0.0.0/8."
+        ) from None
 
 
 def env_folder(name: str, default: Path) -> Path:

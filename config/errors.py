@@ -1,8 +1,22 @@
-"""The page of error 400."""
+"""The pages of the errors 400, 500 and 503."""
+
+import errno
+import sys
+from collections.abc import Iterator
+from http import HTTPStatus
 
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponseBadRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.template.loader import render_to_string
+
+from accounts.hashing import HashingBusyError
+
+RETRY_SECONDS = 30
+"""Seconds after which a browser may repeat a request that could not be served now."""
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
+_SQLITE_FULL = 13
+_POSTGRESQL_DISK_FULL = "53100"
 
 
 def bad_request(_request: HttpRequest, exception: Exception) -> HttpResponseBadRequest:
@@ -13,3 +27,35 @@ def bad_request(_request: HttpRequest, exception: Exception) -> HttpResponseBadR
     """
     reason = str(exception) if isinstance(exception, BadRequest) else ""
     return HttpResponseBadRequest(render_to_string("400.html", {"reason": reason}))
+
+
+def server_error(_request: HttpRequest) -> HttpResponse:
+    """Return the page of error 503 for a full disk or too many logins at once, and that of error 500 otherwise.
+
+    The pages are rendered without the request, because the context processors may fail too.
+    """
+    errors = list(_chain(sys.exc_info()[1]))
+    full = any(_is_full_disk(error) for error in errors)
+    if full or any(isinstance(error, HashingBusyError) for error in errors):
+        response = HttpResponse(
+            render_to_string("503.html", {"full": full}), status=HTTPStatus.SERVICE_UNAVAILABLE
+        )
+        response["Retry-After"] = str(RETRY_SECONDS)
+        return response
+    return HttpResponse(render_to_string("500.html"), status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield the error, its cause, and so on."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_full_disk(error: BaseException) -> bool:
+    """Return whether the error of the system, SQLite or PostgreSQL means that the disk is full."""
+    return (
+        (isinstance(error, OSError) and error.errno in _NO_SPACE)
+        or getattr(error, "sqlite_errorcode", None) == _SQLITE_FULL
+        or getattr(error, "sqlstate", None) == _POSTGRESQL_DISK_FULL
+    )

@@ -4,9 +4,11 @@ import logging
 
 import redis
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
+
+from benchmark.processes import REQUIRED, outages
 
 logger = logging.getLogger(__name__)
 
@@ -16,18 +18,22 @@ QUEUE_TIMEOUT = 2
 
 @never_cache
 def healthz(_request: HttpRequest) -> JsonResponse:
-    """Return status 200 if the database and the queue server answer, else 503. The body has the state of each."""
-    states = {"database": _database_answers(), "queue": queue_answers()}
-    healthy = all(states.values())
-    if not healthy:
-        logger.warning(
-            "no answer from: %s", ", ".join(name for name, answers in states.items() if not answers)
-        )
-    return JsonResponse(
-        {"status": "ok" if healthy else "unavailable"}
-        | {name: "ok" if answers else "unavailable" for name, answers in states.items()},
-        status=200 if healthy else 503,
-    )
+    """Return the state of each part; status 503 if the database or the queue server does not answer, else 200.
+
+    Without a streamer or a worker the status stays 200 and the site is "degraded": other web servers cannot help.
+    """
+    missing = _missing_processes()
+    states = {
+        "database": "unavailable" if missing is None else "ok",
+        "queue": "ok" if queue_answers() else "unavailable",
+    }
+    for name in REQUIRED:
+        states[name] = "unknown" if missing is None else "missing" if name in missing else "ok"
+    unavailable = [name for name, state in states.items() if state == "unavailable"]
+    if unavailable:
+        logger.warning("no answer from: %s", ", ".join(unavailable))
+    status = "unavailable" if unavailable else "degraded" if missing else "ok"
+    return JsonResponse({"status": status} | states, status=503 if unavailable else 200)
 
 
 def queue_answers() -> bool:
@@ -41,10 +47,9 @@ def queue_answers() -> bool:
         return False
 
 
-def _database_answers() -> bool:
+def _missing_processes() -> set[str] | None:
+    """Return the names of REQUIRED without a running process; None if the database does not answer."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-            return bool(cursor.fetchone() == (1,))
+        return {outage.name for outage in outages()}
     except DatabaseError:
-        return False
+        return None

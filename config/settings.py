@@ -4,6 +4,8 @@ docs/operator.md lists the variables. Every file that Hintbench writes is below 
 """
 
 import os
+import tomllib
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,14 @@ from config.env import (
     env_folder,
     env_integer,
     env_list,
+    env_networks,
     env_text,
     env_url,
 )
 from config.secret_key import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+VERSION = str(tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"])
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
 BLOBS = VAR / "blobs"
 JUDGE_CACHE = VAR / "judge"
@@ -36,6 +40,8 @@ JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", judge.LANGUAGES)
 DEBUG = env_flag("DEBUG")
 SECRET_KEY = secret_key(VAR)
 HTTPS = env_flag("HTTPS")
+TRUSTED_PROXIES = env_networks("TRUSTED_PROXIES", ["127.0.0.1", "::1"] if HTTPS else [])
+"""Networks of the proxies whose X-Forwarded-For is believed. HTTPS needs a proxy, by default on this machine."""
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS] if HTTPS else []
 
@@ -43,13 +49,13 @@ INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "config.static_files.StaticFiles",
     "channels",
     "django_rq",
     "django_htmx",
     "csp",
+    "axes",
     "config",
     "accounts",
     "judge",
@@ -69,6 +75,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -196,10 +203,32 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+SESSION_ENGINE = "accounts.sessions"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",  # refuses a login that accounts.throttling limits
+    "django.contrib.auth.backends.ModelBackend",
 ]
+PASSWORD_HASHERS = ["accounts.hashing.BoundedPBKDF2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+AXES_HANDLER = "accounts.throttling.LoginThrottle"
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=5)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_RESET_ON_SUCCESS = True
+AXES_CLIENT_IP_CALLABLE = "accounts.addresses.client_address"
+AXES_LOCKOUT_CALLABLE = "accounts.throttling.locked_out"
+AXES_DISABLE_ACCESS_LOG = True  # successful logins are not recorded
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
@@ -242,5 +271,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
     # The SDKs and their HTTP libraries log every request at INFO level.
-    "loggers": {name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic")},
+    "loggers": {
+        name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes")
+    },
 }

@@ -242,7 +242,13 @@ class Supervisor:
             "timeout-graceful-shutdown": "3",
         }
         words = (word for name, value in options.items() for word in (f"--{name}", value))
-        return ["config.asgi:application", *words, "--no-access-log", "--no-server-header"]
+        return [
+            "config.asgi:application",
+            *words,
+            "--no-access-log",
+            "--no-server-header",
+            "--no-proxy-headers",
+        ]
 
     async def _web_server_answers(self) -> bool:
         """Return whether /healthz answers with status 200 within START_TIMEOUT, with the headers of a proxy."""

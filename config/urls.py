@@ -6,8 +6,10 @@ from django.urls import URLPattern, include, path, re_path
 from django.views.generic import RedirectView
 
 from config.health import healthz
+from config.status_page import status
 
 handler400 = "config.errors.bad_request"
+handler500 = "config.errors.server_error"
 
 RENAMED_IN_ADMIN = {
     "benchmark/keptfigures": "benchmark/cachedrunreport",
@@ -27,7 +29,15 @@ def redirect_in_admin(former: str, current: str) -> URLPattern:
 
 urlpatterns = [
     path("healthz", login_not_required(healthz), name="healthz"),
+    path("status/", status, name="status"),
     path("", include(([redirect_in_admin(*names) for names in RENAMED_IN_ADMIN.items()], "former_admin"))),
+    # One login page, with its limits, instead of the second one of the administration pages.
+    path(
+        "admin/login/",
+        login_not_required(RedirectView.as_view(pattern_name="login", query_string=True)),
+        name="admin_login",
+    ),
+    path("admin/password_change/", RedirectView.as_view(pattern_name="own_account"), name="admin_password"),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
     path("", include("benchmark.urls")),

@@ -8,15 +8,24 @@ class TutoringConfig(AppConfig):
     name = "tutoring"
 
     def ready(self) -> None:
+        from accounts.sessions import logins_ended
         from benchmark.judging import judgement_finished, rejudging_applied
         from benchmark.models.signals import concealed_spending, items_finished, run_imported
 
         post_migrate.connect(create_presets, sender=self)
+        logins_ended.connect(check_logins, dispatch_uid="tutoring")
         judgement_finished.connect(record_verdict, dispatch_uid="tutoring")
         rejudging_applied.connect(replace_verdicts, dispatch_uid="tutoring")
         items_finished.connect(project_sessions, dispatch_uid="tutoring")
         run_imported.connect(recreate_sessions, dispatch_uid="tutoring")
         concealed_spending.connect(concealed_studies, dispatch_uid="tutoring")
+
+
+def check_logins(*, user_id: int, **_: Any) -> None:
+    """Have the open pages of the person check their login. The import is deferred: few processes need it."""
+    from tutoring.notifications import notify_person
+
+    notify_person(user_id)
 
 
 def record_verdict(**judged: Any) -> None:

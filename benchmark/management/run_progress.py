@@ -7,8 +7,9 @@ from tqdm import tqdm
 from benchmark.management.interrupts import WAITING_FOR_CALLS, run_interruptibly
 from benchmark.management.progress import progress_bar, write_line
 from benchmark.methods import scoring_of
-from benchmark.model_calls import Price, Spending, Stop
+from benchmark.model_calls import Price, RunBudget, Spending, Stop
 from benchmark.models import Run, WorkItem
+from benchmark.models.faults import describe_kinds
 from benchmark.runner import ExecutionProgress, cores, execute, monitor
 from judge import Verdict
 
@@ -37,15 +38,15 @@ def execute_run(run: Run, bar: "tqdm[Any]", stop: Stop, *, cancel_batches: bool 
 
 def _progress(run: Run, bar: "tqdm[Any]") -> ExecutionProgress:
     """Return the progress of the run so far, whose changes update the bar."""
-    price = Price.of_run(run)
+    price, budget = Price.of_run(run), RunBudget(**run.budget)
 
     def show(progress: ExecutionProgress) -> None:
-        spent = progress.spent
-        postfix = f"failed={progress.failed}, tokens={spent.tokens}"
+        postfix = f"failed={progress.failures.total()}"
+        if progress.failures:
+            postfix += f" ({describe_kinds(progress.failures)})"
         if scoring_of(run.method) != "none":
             postfix = f"solved={progress.solved}, {postfix}"
-        if price is not None:
-            postfix += f", usd={spent.summary(price)}"
+        postfix += f", {_spent(progress.spent, price, budget)}"
         if progress.batched:
             postfix += f", batch={progress.answered}/{progress.batched}"
         bar.set_postfix_str(postfix, refresh=False)
@@ -53,5 +54,15 @@ def _progress(run: Run, bar: "tqdm[Any]") -> ExecutionProgress:
 
     solved = run.items.filter(state=WorkItem.State.DONE, judgement__verdict=Verdict.AC).count()
     return ExecutionProgress(
-        int(bar.n), 0, solved, spent=Spending.of_run(run), on_change=show, report=write_line
+        int(bar.n), solved, spent=Spending.of_run(run), on_change=show, report=write_line
     )
+
+
+def _spent(spent: Spending, price: Price | None, budget: RunBudget) -> str:
+    """Return what was spent with the bounds of the budget: "tokens=1200, usd=1.25/40.00"."""
+    found = [f"tokens={spent.tokens}" + ("" if budget.tokens is None else f"/{budget.tokens}")]
+    if price is not None:
+        found.append(f"usd={spent.summary(price)}" + ("" if budget.cost is None else f"/{budget.cost:.2f}"))
+    if budget.calls is not None:
+        found.append(f"calls={spent.calls}/{budget.calls}")
+    return ", ".join(found)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
-from math import ceil, sqrt
+from math import ceil, comb, sqrt
 from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
 
@@ -23,10 +23,9 @@ SIGNIFICANCE = 0.05
 
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p of McNemar's test: a binomial test of the discordant pairs at 1/2; 1 without any."""
-    from scipy.stats import binomtest
-
     discordant = only_first + only_second
-    return float(binomtest(only_first, discordant, 0.5).pvalue) if discordant else 1.0
+    tail = sum(comb(discordant, fewer) for fewer in range(min(only_first, only_second) + 1))
+    return min(1.0, 2 * tail / (1 << discordant))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

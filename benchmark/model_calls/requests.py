@@ -17,6 +17,7 @@ from benchmark.model_calls.ledger import Account
 from benchmark.model_calls.rate_limit import RateLimitedProvider, RateLimiter, RateLimits
 from benchmark.model_calls.stopping import FATAL_KINDS, USAGE_UNREPORTED, Stop, StopRequestedError
 from benchmark.model_calls.waits import RetryWaits
+from benchmark.models.faults import provider_fault
 from benchmark.models.leases import HEARTBEAT
 from benchmark.models.metering import MeteredRun
 from benchmark.models.owners import new_owner
@@ -175,7 +176,7 @@ class _Sender:
         except StopRequestedError:
             return False
         except ProviderError as error:
-            self.outcome.faults[request.subject] = f"provider fault ({error.kind}): {error.message}"
+            self.outcome.faults[request.subject] = provider_fault(error.kind, error.message)
             if error.kind in FATAL_KINDS:
                 stop.request(error.message)
             return True

@@ -9,6 +9,7 @@ from benchmark.models.machine_speed import SpeedMeasurement, TimeFactor
 from benchmark.models.memorisation import MemoryProbe
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
+from benchmark.models.processes import Process
 from benchmark.models.rejudging import ProblemVersion, RejudgedProgram, Rejudging
 from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, WorkItem
 from benchmark.models.similarity import (
@@ -45,6 +46,7 @@ __all__ = [
     "PackageProgram",
     "Problem",
     "ProblemVersion",
+    "Process",
     "Question",
     "QuestionAnswer",
     "QuestionSet",

@@ -27,6 +27,9 @@ SEARCH_INTERVAL = 5.0
 of a process that ended on this host are free within 8 s."""
 
 REPLY_LEASE = timedelta(seconds=6)  # a tutor waits for the reply
+PROCESS_LEASE = timedelta(
+    seconds=7
+)  # with the look of a page every 2 s, a tutor reads of an outage within 10 s
 RUNNER_LEASE = timedelta(seconds=15)
 MODEL_TEST_LEASE = timedelta(seconds=90)  # longer than a test may take; it is not renewed
 JUDGEMENT_LEASE = timedelta(seconds=30)

@@ -26,33 +26,38 @@ _LONGEST_REMEMBERED = 10_000
 """Maximum length of a cached text in characters, so that the cache stays below about 60 MB."""
 
 
-def render_markdown(text: str, figures: Mapping[str, str] | None = None) -> str:
+def render_markdown(text: str, figures: Mapping[str, str] | None = None, *, number: int | None = None) -> str:
     r"""Return sanitised HTML of Markdown with $…$, $$…$$, \(…\), \[…\] formulas, fenced programs and footnotes.
 
     `figures` maps the names of allowed pictures to addresses on this site; any other picture
-    becomes a link or a notice. Never raises; a formula that cannot be parsed is shown as code.
+    becomes a link or a notice. `number` becomes a part of the footnotes' ids, so that identical messages on one page
+    have different ids. Never raises; a formula that cannot be parsed is shown as code.
     """
+    if "[^" not in text:
+        number = None  # without footnotes, equal texts have equal HTML, which is cached once
     if figures or len(text) > _LONGEST_REMEMBERED:
-        return _rendered(text, figures or {})
-    return _remembered(text)
+        return _rendered(text, figures or {}, number)
+    return _remembered(text, number)
 
 
 def render_markdown_uncached(text: str) -> str:
     """Return what `render_markdown` returns, for a text that is shown once and would only displace others."""
-    return _rendered(text, {})
+    return _rendered(text, {}, None)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _remembered(text: str) -> str:
-    return _rendered(text, {})
+def _remembered(text: str, number: int | None) -> str:
+    return _rendered(text, {}, number)
 
 
-def _rendered(text: str, figures: Mapping[str, str]) -> str:
+def _rendered(text: str, figures: Mapping[str, str], number: int | None) -> str:
     if len(text) > MAXIMUM_MARKDOWN:
         notice = f"Too long to format: the first {MAXIMUM_MARKDOWN} of {len(text)} characters as plain text."
         return plain(text[:MAXIMUM_MARKDOWN], notice)
     try:
-        rendered = _parser.render(text, {"figures": figures, "footnote_prefix": footnote_prefix(text)})
+        rendered = _parser.render(
+            text, {"figures": figures, "footnote_prefix": footnote_prefix(text, number)}
+        )
     except Exception as error:  # noqa: BLE001  (a message that the parser cannot handle is shown as plain text)
         return plain(text, f"This text could not be formatted ({type(error).__name__}).")
     return sanitise(rendered, figures)

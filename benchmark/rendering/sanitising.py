@@ -56,13 +56,17 @@ _WORDS = re.compile(r"\salt=")
 _PICTURE_SOURCE = re.compile(r'\bsrc="([^"]*)"')
 
 
-def footnote_prefix(text: str) -> str:
-    """Return a prefix for the footnote ids of a text, so that two texts on one page have different ids."""
-    return f"t{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}-"
+def footnote_prefix(text: str, number: int | None = None) -> str:
+    """Return a prefix for the footnote ids of a text, so that two texts on one page have different ids.
+
+    `number` distinguishes identical texts.
+    """
+    prefix = f"t{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}-"
+    return prefix if number is None else f"{prefix}{number}-"
 
 
-_FOOTNOTE = re.compile(r"(?:t[0-9a-f]{8}-)?fn(?:ref)?\d+")
-_FOOTNOTE_LINK = re.compile(r"#(?:t[0-9a-f]{8}-)?fn(?:ref)?\d+")
+_FOOTNOTE = re.compile(r"(?:t[0-9a-f]{8}-(?:\d+-)?)?fn(?:ref)?\d+")
+_FOOTNOTE_LINK = re.compile(f"#{_FOOTNOTE.pattern}")
 
 
 def sanitise(markup: str, pictures: Mapping[str, str] | None = None) -> str:

@@ -6,6 +6,7 @@ nothing; the command that monitors the run and the sweep of the workers enqueue 
 
 import asyncio
 import logging
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID, uuid4
 
@@ -21,6 +22,7 @@ from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.stopping import Stop
 from benchmark.models import Run, WorkItem
 from benchmark.providers import ProviderError
+from benchmark.reports.progress import failures_by_kind
 from benchmark.runner import leases
 from benchmark.runner.execution import ExecutionProgress, execute
 from benchmark.runner.judges import QUEUE
@@ -160,7 +162,7 @@ def _update(run: Run, progress: ExecutionProgress, stop_reason: str) -> bool:
         pending = _has_pending(run)
         states = dict(run.items.order_by().values_list("state").annotate(Count("pk")))
         progress.done = states.get(WorkItem.State.DONE, 0)
-        progress.failed = states.get(WorkItem.State.FAILED, 0)
+        progress.failures = failures_by_kind(run) if states.get(WorkItem.State.FAILED) else Counter()
         progress.solved = run.items.filter(judgement__verdict=Verdict.AC, state=WorkItem.State.DONE).count()
         run.refresh_from_db()
         progress.spent = Spending.of_run(run)

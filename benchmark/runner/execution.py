@@ -4,7 +4,7 @@ import asyncio
 import gc
 import logging
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -33,6 +33,7 @@ from benchmark.model_calls.stopping import (
 )
 from benchmark.model_calls.waits import RetryWaits
 from benchmark.models import Generation, Judgement, Problem, Run, WorkItem
+from benchmark.models.faults import fault_kind, judge_fault, provider_fault
 from benchmark.models.leases import HEARTBEAT
 from benchmark.models.owners import new_owner
 from benchmark.prompts import Prompt
@@ -71,13 +72,14 @@ _SWITCH_INTERVAL = 0.02
 class ExecutionProgress:
     """The progress of a run; `spent` is the spending of all its processes.
 
-    `batched` is the number of requests that the provider has in batches, `answered` the number of them with a reply.
-    `on_change` is called after each change; `report` gets messages for the user.
+    `failures` counts failed items by kind of fault. `batched` is the number of requests that the provider has in
+    batches, `answered` the number of them with a reply. `on_change` is called after each change; `report` gets messages
+    for the user.
     """
 
     done: int = 0
-    failed: int = 0
     solved: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
     batched: int = 0
     answered: int = 0
     spent: Spending = field(default_factory=Spending)
@@ -312,17 +314,17 @@ class _RunExecution:
             await self._commits.run(lambda: leases.release(item))
             return None
         except ProviderError as error:
-            fault = f"provider fault ({error.kind}): {error.message}"
+            fault = provider_fault(error.kind, error.message)
             permanent = error.kind in PERMANENT_KINDS
             if error.kind in FATAL_KINDS:
                 self._stop.request(fault)
         except JudgeFaultError as error:
-            fault = f"judge fault: {error}"
+            fault = judge_fault(str(error))
         except Exception as error:  # stored with the item, like a fault of the provider
             logger.exception("item %s of run %s failed", item.pk, self._run.pk)
             fault = f"{type(error).__name__}: {error}"
         await self._commits.run(lambda: leases.fail(item, fault, permanent=permanent))
-        self._progress.failed += 1
+        self._progress.failures[fault_kind(fault)] += 1
         self._progress.on_change(self._progress)
         return None
 

@@ -3,6 +3,7 @@
 import hashlib
 import platform
 import subprocess
+from collections.abc import Iterable
 from importlib import metadata
 from typing import Any
 
@@ -44,10 +45,13 @@ def make_manifest(
 
 def dataset_hash(dataset: Dataset) -> str:
     """Return the sha256 of the ids and content hashes of all problems; retrieval reads all of them."""
-    rows = sorted(dataset.problems.order_by().values_list("external_id", "content_hash"))
-    return hashlib.sha256(
-        "\n".join(f"{external_id} {content}" for external_id, content in rows).encode()
-    ).hexdigest()
+    return hash_of_problems(dataset.problems.order_by().values_list("external_id", "content_hash"))
+
+
+def hash_of_problems(rows: Iterable[tuple[str, str]]) -> str:
+    """Return the sha256 of the id and the content hash of each problem, in any order."""
+    text = "\n".join(f"{external_id} {content}" for external_id, content in sorted(rows))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def textbook(settings: MethodSettings) -> dict[str, str] | None:

@@ -1,11 +1,15 @@
 """Figures of runs in templates, formatted as in the other formats of a report."""
 
+from collections.abc import Sequence
+
 from django import template
 from django.utils.http import urlencode
+from django.utils.safestring import SafeString, mark_safe
 
 from benchmark.metrics import Interval, RatioSet
 from benchmark.models import Run
 from benchmark.models.finishes import finish_warnings
+from benchmark.plots import sparkline
 from benchmark.reports import RunFigures
 from benchmark.reports.comparison.text import point_interval, points, ratio_ranges
 from benchmark.reports.formatting import (
@@ -157,6 +161,19 @@ def planned(group: GroupFigures) -> PassAtK:
 def curve(group: GroupFigures) -> str:
     """Return the scores of a refine run before its headline, in percent."""
     return " · ".join(percent(point.value).removesuffix(" %") for point in group.refine_at[:-1])
+
+
+@register.filter("sparkline")
+def small_curve(values: Sequence[float]) -> SafeString:
+    """Return shares as a small curve."""
+    return mark_safe(sparkline(values))  # noqa: S308  numbers only
+
+
+@register.filter
+def curve_sparkline(group: GroupFigures) -> SafeString:
+    """Return all scores of a refine run as a small curve; blank without values."""
+    values = [point.value for point in group.refine_at if point.value is not None]
+    return small_curve(values if len(values) == len(group.refine_at) else [])
 
 
 @register.filter

@@ -7,6 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import BadRequest
+from django.db.models import QuerySet
+from django.db.models.fields.json import KeyTransform
 from django.http import Http404, HttpRequest
 
 from accounts.roles import Person
@@ -17,6 +19,9 @@ from benchmark.models.signals import concealed_spending
 MAXIMUM_RUNS = 8
 """Runs that fit side by side on a page."""
 
+LISTED_RUNS = 50
+"""Runs that the form of a comparison lists, the latest first."""
+
 
 def find_run(pk: Any) -> Run:
     """Return the run with its dataset. Raises Http404."""
@@ -24,6 +29,19 @@ def find_run(pk: Any) -> Run:
         return Run.objects.select_related("dataset").get(pk=pk)
     except Run.DoesNotExist:
         raise Http404(f"There is no run {pk}.") from None
+
+
+def listed_runs(found: QuerySet[Run]) -> list[Run]:
+    """Return the latest LISTED_RUNS of these runs, the newest first, for a list with their settings.
+
+    The settings need the profile in the manifest alone; the whole manifest of an arm may have megabytes.
+    """
+    rows = found.select_related("dataset").defer("manifest").order_by("-started_at")
+    runs: list[Run] = []
+    for run in rows.annotate(profile=KeyTransform("profile", "manifest"))[:LISTED_RUNS]:
+        run.manifest = {"profile": run.profile}
+        runs.append(run)
+    return runs
 
 
 def concealed_study_keys(person: Person) -> set[str]:

@@ -120,7 +120,7 @@ def steps(item: WorkItem, generations: Sequence[Generation]) -> list[Step]:
                 TITLES[Generation.Purpose(generation.purpose)],
                 generation.pk == item.selected_id,
                 # The renderers escape or sanitise their input.
-                mark_safe(render_markdown(generation.text)),  # noqa: S308
+                mark_safe(render_markdown(generation.text, number=generation.pk)),  # noqa: S308
                 mark_safe(program),  # noqa: S308
                 shown_tests(generation.sample_judgement),
                 after.purpose if after else "",

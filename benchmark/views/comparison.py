@@ -19,6 +19,8 @@ from benchmark.reports.cached_report import item_counts
 from benchmark.reports.comparison import Pair, comparison_document
 from benchmark.reports.comparison.text import describe_methods, verdict_axes
 from benchmark.views.access import runs_from_query
+from benchmark.views.plots import PagePlots
+from benchmark.views.run_plots import best_score_plot, difference_plot
 
 
 @require_safe
@@ -56,13 +58,16 @@ def comparison(request: HttpRequest) -> HttpResponse:
     query = request.GET.copy()
     query.pop("form", None)
     labels = {pair.run: pair.label for pair in found.pairs}
-    return render(
-        request,
+    plots = PagePlots(request)
+    differences, best = difference_plot(found), best_score_plot(found)
+    return plots.render(
         "benchmark/runs/compare.html",
         {
             "runs": runs,
             "comparison": found,
             "methods": describe_methods(found),
+            "differences": plots.show(differences) if differences else None,
+            "best_scores": plots.show(best) if best else None,
             "rejected": any(sum(pair.rejected.values()) for pair in found.pairs),
             "pairs": [(pair, _matrix(pair)) for pair in found.pairs],
             "overlaps": [(labels[one.run], labels[one.other], one) for one in found.overlaps],

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.safestring import SafeString, mark_safe
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_http_methods
 
 from accounts.roles import Role, requires_role
@@ -13,7 +13,8 @@ from benchmark.growth import Growth, NoSizesError, enqueue_curve, growth_of, req
 from benchmark.growth.wording import limit_text, number, outcome_text, verdict_text
 from benchmark.models import Submission
 from benchmark.rendering import highlight
-from benchmark.views.growth_chart import growth_svg
+from benchmark.views.growth_plot import GrowthPlot
+from benchmark.views.plots import PagePlots, ShownPlot
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class GrowthSeries:
 
     parameter: str
     text: str
-    svg: SafeString
+    plot: ShownPlot | None
     rows: Sequence[GrowthRow]
 
 
@@ -46,15 +47,18 @@ class GrowthSummary:
     series: Sequence[GrowthSeries]
 
 
-def growth_summary(growth: Growth) -> GrowthSummary:
-    """Return what pages show of a growth, the steepest series first."""
+def growth_summary(growth: Growth, plots: PagePlots, name: str) -> GrowthSummary:
+    """Return what pages show of a growth, the steepest series first. `name` begins the names of its plots."""
     ordered = sorted(growth.series, key=lambda one: one is not growth.steepest)
     found = []
-    for one in ordered:
+    for position, one in enumerate(ordered, 1):
         used = one.fit.sizes if one.fit else ()
         rows = [GrowthRow(number(p.size), p.seconds, len(p.times), p.size in used) for p in one.points]
-        svg = mark_safe(growth_svg(one, growth))  # noqa: S308  growth_svg escapes every text
-        found.append(GrowthSeries(one.parameter, outcome_text(one, growth), svg, rows))
+        plot = GrowthPlot(
+            name=f"{name}-{position}", title=f"CPU seconds by {one.parameter}", series=one, growth=growth
+        )
+        shown = plots.show(plot) if one.points else None
+        found.append(GrowthSeries(one.parameter, outcome_text(one, growth), shown, rows))
     return GrowthSummary(verdict_text(growth), limit_text(growth), growth.slow, found)
 
 
@@ -72,15 +76,15 @@ def growth(request: HttpRequest, submission_id: int) -> HttpResponse:
             refusal = str(error)
     curve = submission.growth_curves.order_by("-pk").first()
     measured = growth_of(curve) if curve else None
-    return render(
-        request,
+    plots = PagePlots(request)
+    return plots.render(
         "benchmark/growth.html",
         {
             "curve": curve,
             "refusal": refusal,
             "problem": submission.problem,
             "language": submission.language,
-            "growth": growth_summary(measured) if measured else None,
+            "growth": growth_summary(measured, plots, "growth") if measured else None,
             # The highlighter escapes the program.
             "program": mark_safe(highlight(submission.source, submission.language)),  # noqa: S308
         },

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from accounts.roles import Role, requires_role
 from benchmark.methods import scoring_of
 from benchmark.models import Generation, Problem, Run, WorkItem
+from benchmark.models.faults import FAULTS, of_kind
 from benchmark.models.finishes import finish_kind, finish_terms
 from benchmark.text.tags import tag_key, tag_keys
 from benchmark.views.access import find_run
@@ -25,8 +26,9 @@ PAGE_LENGTH = 50
 def items(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show the items.
 
-    Query: state, verdict, near (verdicts near the time limit), fault, permanent, finish (how a reply ended), problem
-    (an id), by and name (a group of the report), cutoff (a date, for groups by cutoff).
+    Query: state, verdict, near (verdicts near the time limit), fault, kind (of a fault, a key of FAULTS), permanent,
+    finish (how a reply ended), problem (an id), by and name (a group of the report), cutoff (a date, for groups by
+    cutoff).
     """
     run = find_run(run_id)
     found = filtered(run, request)
@@ -70,6 +72,8 @@ def filtered(run: Run, request: HttpRequest) -> QuerySet[WorkItem]:
         found = found.filter(state=WorkItem.State.DONE, judgement__near_limit=True)
     if asked.get("fault"):
         found = found.filter(fault=asked["fault"])
+    if asked.get("kind"):
+        found = found.filter(_of_kind(asked["kind"]))
     if asked.get("permanent"):
         found = found.filter(permanent=True)
     if asked.get("finish"):
@@ -78,6 +82,12 @@ def filtered(run: Run, request: HttpRequest) -> QuerySet[WorkItem]:
     if asked.get("problem"):
         found = found.filter(problem__external_id=asked["problem"])
     return _of_group(found, run, asked.get("by", "all"), asked.get("name", ""), asked.get("cutoff", ""))
+
+
+def _of_kind(kind: str) -> Q:
+    if kind not in FAULTS:
+        raise BadRequest(f"The parameter kind must be one of: {', '.join(FAULTS)}.")
+    return of_kind(kind)
 
 
 def _of_group(found: QuerySet[WorkItem], run: Run, by: str, name: str, cutoff: str) -> QuerySet[WorkItem]:

@@ -1,4 +1,4 @@
-"""The leaderboard: the finished runs of a dataset, best first, and the unfinished ones.
+"""The leaderboard: the finished runs that match the filters, best first, and the unfinished ones.
 
 Runs of independent attempts are ranked by pass@1. Refine runs have a ranking of their own by Refine@K, which also shows
 independent attempts of the same model at equal attempts and at equal tokens. Runs that build verifiers make no attempts
@@ -11,20 +11,19 @@ from functools import lru_cache
 from uuid import UUID
 
 from django.core.paginator import Paginator
-from django.db.models import Count, F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from accounts.roles import Role, requires_role
 from benchmark.methods import methods_scored_by
 from benchmark.metrics import TooFewAttemptsError
-from benchmark.models import Dataset, Run, WorkItem
+from benchmark.models import Run, WorkItem
 from benchmark.reports import RunFigures
 from benchmark.reports.cached_report import cached_reports, item_counts
 from benchmark.reports.refinement import NotRefineRunError, attempts_allowed, compare_with_resampling
 from benchmark.reports.refinement.curves import ResamplingComparison
+from benchmark.views.run_filters import RunFilters
 
 PAGE_LENGTH = 50
 UNFINISHED = 30
@@ -55,45 +54,39 @@ class ResampledRun:
 def leaderboard(request: HttpRequest) -> HttpResponse:
     """Show the leaderboard.
 
-    Query: dataset (a name), page (of independent attempts), refined (page of the refine runs).
+    Query: the fields of RunFilters, page (of independent attempts), refined (page of the refine runs).
     """
-    dataset = request.GET.get("dataset", "")
-    runs = Run.objects.filter(dataset__name=dataset) if dataset else Run.objects.all()
-    finished = runs.filter(state=Run.State.FINISHED)
+    filters = RunFilters.of(request)
+    runs = filters.apply(Run.objects.all()).select_related("dataset")
+    finished = (
+        runs.filter(state=Run.State.FINISHED).select_related("cached_report").order_by(*filters.order())
+    )
     refining, without = methods_scored_by("refine"), methods_scored_by("none")
-    page = Paginator(_ranked(finished.exclude(method__in=[*refining, *without])), PAGE_LENGTH).get_page(
-        request.GET.get("page")
-    )
-    refined = Paginator(_ranked(finished.filter(method__in=refining)), PAGE_LENGTH).get_page(
+    independent = finished.exclude(method__in=[*refining, *without])
+    page = Paginator(independent, PAGE_LENGTH).get_page(request.GET.get("page"))
+    refined = Paginator(finished.filter(method__in=refining), PAGE_LENGTH).get_page(
         request.GET.get("refined")
-    )
-    building = (
-        finished.filter(method__in=without).select_related("dataset", "cached_report").order_by("-started_at")
     )
     return render(
         request,
         "benchmark/runs/leaderboard.html",
         {
-            "dataset": dataset,
-            "datasets": Dataset.objects.annotate(count=Count("runs")).filter(count__gt=0).order_by("name"),
+            "filters": filters,
+            "form": filters.form(Run.objects.all()),
+            "headings": filters.headings(),
+            "found": runs.count(),
             "page": page,
             "refined": refined,
-            "query": urlencode({"dataset": dataset}) if dataset else "",
+            "query": filters.query,
             "rows": _rows(list(page.object_list)),
             "refined_rows": [
                 (run, figures, _resampled_run(run)) for run, figures in _rows(list(refined.object_list))
             ],
-            "building": _rows(list(building[:PAGE_LENGTH])),
+            "building": _rows(list(finished.filter(method__in=without)[:PAGE_LENGTH])),
             "unfinished": progress_of(
-                list(runs.exclude(state=Run.State.FINISHED).select_related("dataset")[:UNFINISHED])
+                list(runs.exclude(state=Run.State.FINISHED).order_by("-started_at")[:UNFINISHED])
             ),
         },
-    )
-
-
-def _ranked(runs: QuerySet[Run]) -> QuerySet[Run]:
-    return runs.select_related("dataset", "cached_report").order_by(
-        "dataset__name", F("cached_report__score").desc(nulls_last=True), "-started_at"
     )
 
 

@@ -1,17 +1,20 @@
 """The matrix of problems and runs: which run solved which problem."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Max, Min, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.roles import Role, requires_role
 from benchmark.models import Problem, Run, WorkItem
+from benchmark.plots import HeatMap, HeatRow, heat_level
 from benchmark.reports.comparison import NO_REPLY, SameProblems, same_problems
+from benchmark.reports.formatting import label
 from benchmark.views.access import runs_from_query
+from benchmark.views.plots import PagePlots
 from judge import Verdict
 
 PAGE_LENGTH = 50
@@ -23,7 +26,12 @@ class MatrixCell:
 
     item: int
     text: str
-    accepted: bool
+    share: float
+
+    @property
+    def level(self) -> str:
+        """The level of the heat map."""
+        return heat_level(self.share)
 
 
 @require_safe
@@ -59,7 +67,7 @@ def matrix(request: HttpRequest) -> HttpResponse:
     for problem, run, item, attempts, solved, rejected, verdict in rows:
         only = NO_REPLY if rejected else verdict or Verdict.NO_CODE.value
         text = only if attempts == 1 else f"{solved} of {attempts}"
-        cells.setdefault(same.get(problem, problem), {})[run] = MatrixCell(item, text, solved == attempts)
+        cells.setdefault(same.get(problem, problem), {})[run] = MatrixCell(item, text, solved / attempts)
     chosen = set(cells)
     if "differing" in request.GET:
         chosen = {problem for problem, row in cells.items() if len({cell.text for cell in row.values()}) > 1}
@@ -77,8 +85,9 @@ def matrix(request: HttpRequest) -> HttpResponse:
     page = Paginator(problems, PAGE_LENGTH).get_page(request.GET.get("page"))
     query = request.GET.copy()
     query.pop("page", None)
-    return render(
-        request,
+    plots = PagePlots(request)
+    heat = _heat_map(runs, dict(problems.values_list("pk", "external_id")), cells)
+    return plots.render(
         "benchmark/runs/matrix.html",
         {
             "runs": runs,
@@ -87,10 +96,27 @@ def matrix(request: HttpRequest) -> HttpResponse:
             "failures": failures,
             "differing": "differing" in request.GET,
             "rows": [
-                (problem, [cells[problem.pk].get(run.pk) for run in runs]) for problem in page.object_list
+                (problem, [(run, cells[problem.pk].get(run.pk)) for run in runs])
+                for problem in page.object_list
             ],
             "total": len(cells),
+            "heat": plots.show(heat) if chosen else None,
         },
+    )
+
+
+def _heat_map(
+    runs: Sequence[Run], names: dict[int, str], cells: dict[int, dict[object, MatrixCell]]
+) -> HeatMap:
+    """Return the shares of solved attempts of all problems, whose ids are in `names`."""
+    return HeatMap(
+        name="problems-by-run",
+        title="Share of attempts that solve each problem, by run",
+        columns=list(names.values()),
+        heat_rows=[
+            HeatRow(label(run), [cell.share if (cell := cells[pk].get(run.pk)) else None for pk in names])
+            for run in runs
+        ],
     )
 
 

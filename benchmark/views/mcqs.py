@@ -225,7 +225,7 @@ def _answer(
         (name, used[pk]) for name, pk in zip(names, answer.representations, strict=False) if pk in used
     ]
     chosen = "" if answer.chosen is None else LETTERS[answer.order.index(answer.chosen)]
-    reply = mark_safe(render_markdown(answer.reply))  # noqa: S308
+    reply = mark_safe(render_markdown(answer.reply, number=answer.pk))  # noqa: S308
     return AnswerRow(answer, shown, float(chance_of(answer, right)), chosen, reply, shown_texts)
 
 

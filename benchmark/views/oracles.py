@@ -22,9 +22,10 @@ from benchmark.oracles.candidates import (
     stored_verifications,
 )
 from benchmark.oracles.suite_sizes import by_suite_size
+from benchmark.plots import Curve, CurvePlot, CurvePoint, mark_svg
 from benchmark.rendering.highlighting import highlight
 from benchmark.views.access import find_run
-from benchmark.views.charts import ChartCurve, ChartPoint, curve_svg, mark_svg
+from benchmark.views.plots import PagePlots
 
 PAGE_LENGTH = 50
 TESTS_SHOWN = 100
@@ -132,15 +133,26 @@ def candidate_rankings(request: HttpRequest) -> HttpResponse:
     ranked = {n: rankings(groups, n) for n in ns}
     sizes = by_suite_size(groups, ns)
     curves = [
-        ChartCurve(
+        Curve(
             f"{n}@k",
-            tuple(ChartPoint(one.tests, 100 * value) for one in sizes if (value := one.at[n]) is not None),
+            tuple(
+                CurvePoint(one.tests, 100 * value, n=len(groups))
+                for one in sizes
+                if (value := one.at[n]) is not None
+            ),
         )
         for n in ns
     ]
     drawn = len(sizes) > 1 and all(curve.points for curve in curves)
-    return render(
-        request,
+    plots = PagePlots(request)
+    plot = CurvePlot(
+        name="suite-sizes",
+        title="n@k by suite size",
+        curves=curves,
+        x_name="oracle tests",
+        y_name="n@k in percent",
+    )
+    return plots.render(
         "benchmark/oracle_rankings.html",
         {
             "run": run,
@@ -151,8 +163,8 @@ def candidate_rankings(request: HttpRequest) -> HttpResponse:
             "ns": ns,
             "rows": [(name, [(n, ranked[n][kind]) for n in ns]) for kind, name in RANKINGS.items()],
             "sizes": [(one.tests, list(one.at.items())) for one in sizes],
-            # curve_svg and mark_svg escape every text.
-            "svg": mark_safe(curve_svg(curves, "oracle tests", "n@k in percent")) if drawn else "",  # noqa: S308
+            "plot": plots.show(plot) if drawn else None,
+            # A mark has no text.
             "marks": [(mark_safe(mark_svg(number)), curve.name) for number, curve in enumerate(curves)]  # noqa: S308
             if drawn
             else [],

@@ -4,8 +4,6 @@ from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
 from accounts.roles import Role, requires_role
@@ -20,7 +18,8 @@ from benchmark.reports.refinement import (
     refinements_of,
 )
 from benchmark.views.access import find_run
-from benchmark.views.charts import ChartCurve, ChartPoint, curve_svg
+from benchmark.views.plots import PagePlots
+from benchmark.views.run_plots import refinement_plot
 
 PAGE_LENGTH = 100
 
@@ -36,13 +35,7 @@ def refinement(request: HttpRequest, run_id: object) -> HttpResponse:
         raise Http404(str(error)) from None
     k = attempts_allowed(run)
     curve = curve_of(refinements, k) if refinements else None
-    svg = ""
-    if curve:
-        points = tuple(
-            ChartPoint(one.k, 100 * one.value, 100 * one.interval.low, 100 * one.interval.high)
-            for one in curve.points
-        )
-        svg = mark_safe(curve_svg([ChartCurve("Refine@k", points)], "k", "Refine@k in percent"))  # noqa: S308
+    plots = PagePlots(request)
     others = Run.objects.filter(dataset=run.dataset, attempts__gte=k).exclude(
         method__in=[*methods_scored_by("refine"), *methods_scored_by("none")]
     )
@@ -58,14 +51,13 @@ def refinement(request: HttpRequest, run_id: object) -> HttpResponse:
     page = Paginator(items.order_by("problem__external_id", "chain"), PAGE_LENGTH).get_page(
         request.GET.get("page")
     )
-    return render(
-        request,
+    return plots.render(
         "benchmark/refinement.html",
         {
             "run": run,
             "k": k,
             "curve": curve,
-            "svg": svg,
+            "plot": plots.show(refinement_plot(curve, run.model_spec)) if curve else None,
             "others": others[:20],
             "compared": compared,
             "fault": fault,

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -25,20 +23,20 @@ from benchmark.reports.slow import (
     figure_text,
     slow_report,
 )
-from benchmark.views.access import MAXIMUM_RUNS, runs_from_query
+from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
+from benchmark.views.plots import PagePlots, ShownPlot
+from benchmark.views.run_plots import slow_plots
 
 PAGE_LENGTH = 50
 """Start programs on a page of the table."""
 
-LISTED_RUNS = 50
-"""Runs that the form lists, the latest first."""
-
 
 @dataclass(frozen=True)
 class ShownArm:
-    """An arm with its figures in words."""
+    """An arm with its figures in words, and their plots."""
 
     arm: SlowComparedArm
+    plots: list[ShownPlot]
     figures: list[tuple[SlowFigure, FigureText | None]]
 
 
@@ -60,30 +58,33 @@ def slow_programs(request: HttpRequest) -> HttpResponse:
         "base": BASE,
         "chosen": {run.pk for run in runs},
         "most": MAXIMUM_RUNS,
-        "runs": _listed_runs(),
+        "runs": listed_runs(Run.objects.filter(method__startswith=ARM_PREFIX)),
         "refusal": refusal,
         "report": report,
         "note": NOTE,
         "query": query.urlencode(),
     }
+    plots = PagePlots(request)
     if report:
         columns = [(report.base_run, BASE), *((arm.run, arm.arm) for arm in report.arms)]
         page = Paginator(report.rows, PAGE_LENGTH).get_page(request.GET.get("page"))
         context |= {
             "model": runs[0].model_spec,
             "dataset": runs[0].dataset.name,
-            "arms": [ShownArm(arm, [(one, figure_text(one)) for one in arm.figures]) for arm in report.arms],
+            "arms": [
+                ShownArm(
+                    arm,
+                    [plots.show(plot) for plot in slow_plots(arm, f"arm-{number}")],
+                    [(one, figure_text(one)) for one in arm.figures],
+                )
+                for number, arm in enumerate(report.arms, 1)
+            ],
             "columns": columns,
             "left_out": _left_out(report),
             "page": page,
             "rows": [(row, _outcomes(row, columns)) for row in page.object_list],
         }
-    return render(request, "benchmark/runs/slow.html", context, status=400 if refusal else 200)
-
-
-def _listed_runs() -> QuerySet[Run]:
-    found = Run.objects.filter(method__startswith=ARM_PREFIX).select_related("dataset")
-    return found.defer("manifest").order_by("-started_at")[:LISTED_RUNS]
+    return plots.render("benchmark/runs/slow.html", context, status=400 if refusal else 200)
 
 
 def _left_out(report: SlowReport) -> list[tuple[str, str, str, int]]:

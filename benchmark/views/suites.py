@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
 from accounts.roles import Role, requires_role
 from benchmark.models import Suite
+from benchmark.plots import Curve, CurvePlot, CurvePoint
 from benchmark.suites import KillMatrix, TriedProgram, stored_report
-from benchmark.views.charts import ChartCurve, ChartPoint, curve_svg
+from benchmark.views.plots import PagePlots
 from judge import Verdict
 
 PAGE_LENGTH = 50
@@ -52,8 +52,9 @@ def suite(request: HttpRequest, dataset: str, version: int, external_id: str) ->
     )
     report = stored_report(found.problem, found)
     minimal = set(report.matrix.minimal_suite()) if report else set()
-    return render(
-        request,
+    plots = PagePlots(request)
+    plot = _plot(report.matrix) if report else None
+    return plots.render(
         "benchmark/suite.html",
         {
             "suite": found,
@@ -64,7 +65,7 @@ def suite(request: HttpRequest, dataset: str, version: int, external_id: str) ->
             if report
             else [],
             "curve": _curve(report.matrix) if report else [],
-            "svg": _svg(report.matrix) if report else "",
+            "plot": plots.show(plot) if plot else None,
             "origins": _origins(found),
             "recipe": found.provenance.get("recipe", {}),
             "missing": found.provenance.get("missing", []),
@@ -90,14 +91,20 @@ def _curve(matrix: KillMatrix) -> list[tuple[int, float]]:
     return [(size, 100 * values[size - 1]) for size in (*sizes, len(values))] if values else []
 
 
-def _svg(matrix: KillMatrix) -> SafeString | str:
-    points = tuple(ChartPoint(size, value) for size, value in _curve(matrix))
+def _plot(matrix: KillMatrix) -> CurvePlot | None:
+    """Return the kill curve; None without wrong programs."""
+    wrong = sum(not program.right for program in matrix.programs)
+    points = tuple(CurvePoint(size, value, n=wrong) for size, value in _curve(matrix))
     if not points:
-        return ""
-    drawn = curve_svg(
-        [ChartCurve("wrong programs killed", points)], "tests", "wrong programs killed, in percent"
+        return None
+    return CurvePlot(
+        name="kill-curve",
+        title="Kill curve",
+        curves=[Curve("wrong programs killed", points)],
+        x_name="tests",
+        y_name="wrong programs killed, in percent",
+        of="wrong programs",
     )
-    return mark_safe(drawn)  # noqa: S308  curve_svg escapes every text
 
 
 def _origins(found: Suite) -> list[tuple[str, int]]:

@@ -15,12 +15,15 @@ import django_rq
 import redis
 from django.db import close_old_connections, connection
 from rq import Queue, SimpleWorker
+from rq.exceptions import DeserializationError
 from rq.job import Job
 
 import judge
 from benchmark.judging import measure_machine
+from benchmark.models import Process
 from benchmark.models.owners import new_owner
-from benchmark.worker.jobs import ListedJob
+from benchmark.processes import sending_heartbeats
+from benchmark.worker.jobs import JobRefusedError, ListedJob
 from benchmark.worker.sweeps import start_sweeping
 
 logger = logging.getLogger(__name__)
@@ -41,6 +44,8 @@ class Worker(SimpleWorker):
     max_connection_wait_time = 2.0  # seconds between two attempts to reach a queue server that was lost
 
     stopping = False
+    present_job = ""
+    """Function and arguments of the job in progress; blank without one."""
 
     def request_stop(self, _signum: int, _frame: FrameType | None) -> None:
         """End now. Another worker takes over the row of an interrupted job."""
@@ -52,19 +57,27 @@ class Worker(SimpleWorker):
     def execute_job(self, job: Job, queue: Queue) -> None:
         """Run one job with database connections that have been checked."""
         close_old_connections()
+        Worker.present_job = _description_of(job)
         try:
             super().execute_job(job, queue)
         finally:
+            Worker.present_job = ""
             close_old_connections()
 
 
 def run() -> None:
     """Work until SIGTERM or SIGINT, through any number of restarts of the queue server.
 
-    One thread prepares the judge and measures the machine, and no job waits for it. Another one sweeps.
+    One thread prepares the judge and measures the machine, and no job waits for it. Another one sweeps, and a third one
+    sends heartbeats.
     """
     threading.Thread(target=_prepare, name="preparation of the judge", daemon=True).start()
     start_sweeping()
+    with sending_heartbeats(Process.Kind.WORKER, lambda: Worker.present_job):
+        _work()
+
+
+def _work() -> None:
     while True:
         try:
             queues = [django_rq.get_queue(name) for name in QUEUES]
@@ -85,6 +98,15 @@ def run() -> None:
         except redis.RedisError as error:
             logger.warning("the queue server is unavailable: %s", error)
         time.sleep(1)
+
+
+def _description_of(job: Job) -> str:
+    """Return the name and the arguments of a listed job, which are ids of rows; "" for another job."""
+    try:
+        arguments = ", ".join(map(str, job.args))
+        return f"{job.func.__name__}({arguments})"
+    except (JobRefusedError, DeserializationError):
+        return ""
 
 
 def _prepare() -> None:

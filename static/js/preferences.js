@@ -1,4 +1,4 @@
-/* Applies what this browser remembers of the look of pages: the theme, and the width of the problem in a session.
+/* Applies what this browser remembers of the look of pages: the theme, and the width of the problem in a session or a review.
 
    This script blocks the first paint, so that no page changes its colours or columns after it is shown. */
 
@@ -28,8 +28,10 @@
   };
 
   applyTheme(stored("theme"));
-  const split = Number(stored("split"));
-  if (split) root.style.setProperty("--split", split);
+  for (const name of ["split", "review-split"]) {
+    const split = Number(stored(name));
+    if (split) root.style.setProperty(`--${name}`, split);
+  }
 
   document.addEventListener("DOMContentLoaded", () => {
     const choice = document.getElementById("theme");

@@ -5,11 +5,16 @@
 import { removeQuotes, renderQuotes, toggleQuote } from "./review/quotes.js";
 import { clearSelection, selectSentence, takeSelection } from "./review/sentences.js";
 import { send } from "./session/commands.js";
+import { addDivider } from "./session/divider.js";
 import { keepDraft, storedText } from "./session/draft.js";
+import { bindPaneSwitch } from "./session/panes.js";
 
 const byId = (id) => document.getElementById(id);
+const page = byId("main");
 const form = byId("review-form");
 const items = [...form.querySelectorAll(".labelled")];
+const showPane = bindPaneSwitch(page, byId("pane-switch"));
+addDivider(page, byId("problem"), { name: "review-split", initial: 36 });
 
 form.classList.add("live");
 
@@ -67,13 +72,26 @@ function setCurrent(item) {
 
 function focusMessage(item) {
   if (!item) return;
+  showPane("conversation");
   item.focus({ preventScroll: true });
   item.scrollIntoView({ block: "start", behavior: "instant" }); // smooth scrolling is too slow for repeated keys
 }
 
-const isComplete = (item) => item.querySelector("[name^=clause-]:checked") && item.querySelector("[name^=level-]:checked");
+/** Return the first field of the message that lacks a required reason. Only adjudications have such fields. */
+function missingReason(item) {
+  return [...item.querySelectorAll("textarea[data-required]")].find((field) => !field.value.trim());
+}
+
+const isChosen = (item, clause) => item.querySelector(`[name^=clause-][value="${clause}"]`).checked;
+
+const isComplete = (item) =>
+  item.querySelector("[name^=clause-]:checked") && item.querySelector("[name^=level-]:checked") && !missingReason(item);
 
 function refresh(item) {
+  for (const part of item.querySelectorAll(".reason-field")) {
+    const field = part.querySelector("textarea");
+    field.disabled = part.hidden = !("required" in field.dataset) && !isChosen(item, part.dataset.clause);
+  }
   item.classList.toggle("complete", Boolean(isComplete(item)));
   renderQuotes(item);
   const done = items.filter(isComplete).length;
@@ -119,16 +137,32 @@ const shortcuts = {
   n: () => {
     const next = items.find((item) => !isComplete(item));
     if (next) focusMessage(next);
-    else form.elements.verdict[0].focus();
+    else focusField(form.elements.verdict[0]);
   },
   l: () => current && selectSentence(current, 1),
   h: () => current && selectSentence(current, -1),
   L: () => current && selectSentence(current, 1, true),
-  N: () => current?.querySelector("textarea").focus(),
-  V: () => (form.querySelector("[name=verdict]:checked") ?? form.elements.verdict[0]).focus(),
-  C: () => byId("comment").focus(),
+  N: () => current?.querySelector("[name^=note-]").focus(),
+  R: () => focusReason(items.find(missingReason)),
+  P: () => {
+    showPane("problem");
+    (byId("problem").querySelector("[role=tab][aria-selected=true]") ?? byId("problem")).focus();
+  },
+  V: () => focusField(form.querySelector("[name=verdict]:checked") ?? form.elements.verdict[0]),
+  C: () => focusField(byId("comment")),
   "?": () => byId("keys-dialog").showModal(),
 };
+
+function focusField(field) {
+  showPane("conversation");
+  field.focus();
+}
+
+function focusReason(item) {
+  if (!item) return;
+  focusMessage(item); // only the current message shows its empty fields
+  missingReason(item).focus();
+}
 
 function toggle(control) {
   const selected = control.type === "radio" && control.checked;
@@ -146,7 +180,7 @@ document.addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]")) return;
   if (key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
-    byId("submit-dialog").showModal();
+    byId("to-submit").click();
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -159,7 +193,8 @@ document.addEventListener("keydown", (event) => {
   if (typing) return;
   const found = controlFor(key, target);
   if (found) {
-    found.closest(".labelled, .verdicts").scrollIntoView({ block: "nearest", behavior: "instant" }); // show the field that changes
+    showPane("conversation");
+    found.closest("fieldset").scrollIntoView({ block: "nearest", behavior: "instant" }); // show the field that changes
     toggle(found);
   } else if (Object.hasOwn(shortcuts, key)) shortcuts[key]();
   else return;
@@ -167,6 +202,30 @@ document.addEventListener("keydown", (event) => {
 });
 
 /* ---- Saving and submitting ---- */
+
+/** Return a message with a forbidden clause if the verdict needs a worst message and none of these is chosen. */
+function needsWorst() {
+  const verdict = form.elements.verdict.value;
+  if (!verdict || verdict === "compliant") return null;
+  const breaking = items.filter((item) => item.querySelector(".chip.forbidden [name^=clause-]:checked"));
+  return breaking.some((item) => item.querySelector("[name=worst]").checked) ? null : breaking[0];
+}
+
+// What can be seen to be missing is reported before the confirmation; the server checks everything again.
+byId("submit-dialog").addEventListener("command", (event) => {
+  const unreasoned = items.find(missingReason);
+  const worst = needsWorst();
+  showRefusal("");
+  if (unreasoned) {
+    showRefusal(`Message ${unreasoned.dataset.seq} needs a reason for each clause on which the reviews differ.`);
+    focusReason(unreasoned);
+  } else if (worst) {
+    showRefusal(form.dataset.worstMissing);
+    focusMessage(worst);
+    worst.querySelector("[name=worst]").focus();
+  } else return;
+  event.preventDefault();
+});
 
 const draft = keepDraft({
   field: formAsField,

@@ -30,7 +30,7 @@ const scroller = autoscroll(byId("conversation"), byId("jump"));
 let lastSeq = Number(page.dataset.lastSeq);
 let isWriter = true; // false while another tab writes
 
-addDivider(page, byId("problem"));
+addDivider(page, byId("problem"), { name: "split", initial: 50 });
 showLocalTimes(page);
 showElapsed(byId("elapsed"), () => page.dataset.state === "closed");
 
@@ -105,8 +105,9 @@ const handlers = {
     waiting.progress(stream.length());
   },
 
-  status({ html, may, state, active_reply, wait }) {
+  status({ html, may, state, active_reply, wait, outage }) {
     waiting.update(wait);
+    active.querySelector(".writing").hidden = outage;
     scroller.update(() => {
       for (const part of fragment(html).children) replacePart(part);
       for (const control of page.querySelectorAll("[data-may]")) control.disabled = !may[control.dataset.may];
@@ -160,6 +161,7 @@ function replacePart(part) {
   const element = byId(part.id);
   element.replaceChildren(...part.childNodes);
   addCopyButtons(element);
+  showLocalTimes(element);
 }
 
 /* ---- Commands of the tutor ---- */

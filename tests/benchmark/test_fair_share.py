@@ -50,6 +50,7 @@ def state_after_perform(judgement: Judgement) -> str:
     return judgement.state
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_person_who_holds_the_share_waits_and_another_person_does_not(queues: Queues):
     ann, bob = User.objects.create(username="ann"), User.objects.create(username="bob")
     (first, second), (other, _) = requests(2, ann, bob)

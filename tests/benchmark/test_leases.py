@@ -212,7 +212,7 @@ def test_one_owner_writes_and_every_row_becomes_free(
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
 

@@ -108,6 +108,7 @@ def test_the_validator_accepts_every_input_and_refuses_spoiled_ones(
             assert validate(validator, spoiled, monkeypatch) == 43, spoiled
 
 
+@pytest.mark.slow
 @every_package
 def test_the_generator_writes_the_secret_tests_byte_for_byte(slug: str, tmp_path: Path):
     package = PACKAGES[slug]

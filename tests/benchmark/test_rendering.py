@@ -450,3 +450,14 @@ def test_footnotes_link_to_their_notes_and_back_with_ids_of_their_text():
     assert "The <em>note</em>." in rendered
     assert "2^[i], [^missing]" in rendered, "only references with a note are footnotes"
     assert note not in render_markdown(f"{text} "), "two texts on one page have different ids"
+
+
+def test_identical_messages_have_different_footnote_ids():
+    text = "A[^n].\n\n[^n]: The note."
+    pages = [render_markdown(text, number=number) for number in (3, 14)]
+    ids = [re.findall(r' id="([^"]+)"', page) for page in pages]
+    assert not set(ids[0]) & set(ids[1])
+    for page, own in zip(pages, ids, strict=True):
+        assert len(own) == len(set(own)) == 2
+        assert sorted(re.findall(r'href="#([^"]+)"', page)) == sorted(own)
+    assert render_markdown("No note.", number=3) == render_markdown("No note.")

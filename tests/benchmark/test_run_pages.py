@@ -1,17 +1,21 @@
 """The pages of runs: permissions, links from numbers to their rows, and hidden data."""
 
+import csv
+import io
 import json
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from html import unescape
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from benchmark.model_calls.caps import set_cap
 from benchmark.models import Generation, Run, Runner, WorkItem
 from benchmark.reports.cached_report import store_report
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
@@ -53,7 +57,7 @@ def addresses(run: Run) -> list[str]:
     item = run.items.exclude(selected=None).order_by("pk").first()
     assert item
     return [
-        "/runs/", f"/runs/{run.pk}/", f"/runs/{run.pk}/progress/?since=0&done=0", f"/runs/{run.pk}/items/",
+        "/runs/", f"/runs/{run.pk}/", f"/runs/{run.pk}/progress/", f"/runs/{run.pk}/items/",
         f"/runs/{run.pk}/report.json", f"/runs/chains/{item.pk}/", f"/runs/matrix/?run={run.pk}", "/runs/compare/",
         "/runs/ablations/", "/runs/published/",
     ]  # fmt: skip
@@ -121,25 +125,45 @@ def test_an_open_run_is_polled_until_it_ends(
     researcher: Client,
     make_run: MakeRun,  # noqa: F811
 ) -> None:
-    run = make_run([("bronze", ["AC"]), ("bronze", ["fault"]), ("bronze", [""]), ("bronze", [""])])
+    run = make_run([("bronze", [verdict]) for verdict in ("AC", "fault", "fault", "", "")])
     page = visit(f"/runs/{run.pk}/")
     [polled] = re.findall(r'hx-get="([^"]*)"', page)
     assert "unknown so far" in page
     assert "1</a> of" in page
-    waiting = WorkItem.objects.filter(run=run, state="pending").first()
-    assert waiting
+    assert "Cost so far</dt><dd>unknown" in page  # without a price
+    [waiting, _] = run.items.filter(state="pending")
+    waiting.selected = Generation.objects.create(
+        work_item=waiting, step=0, purpose="solve", messages=[], parameters={}, latency=1
+    )
     waiting.state = "done"
     waiting.save()
+    judged = WorkItem.objects.filter(run=run, fault__gt="").first()
+    assert judged
+    judged.fault = "judge fault: no sandbox"
+    judged.save()
+    run.price, run.budget, run.paid_output_tokens = (
+        {"input": 1, "output": 2},
+        {"cost": 4, "calls": 9},
+        500_000,
+    )
+    run.save()
+    set_cap("site", "", "day", 25)
     part = visit(unescape(polled))
     assert "<html" not in part
     assert "about " in part
-    assert "unknown" in part  # money without a price
+    assert "1.00 US dollars of at most 4.00 US dollars" in part
+    assert "Paid calls</dt><dd>0 of at most 9" in part
+    assert "The site: 0.00 of" in part
+    failures = re.findall(r'<li><a href="([^"]*)">(\d+)</a> ([^<]*)</li>', part)
+    assert {(number, words) for _, number, words in failures} == {("1", "server error"), ("1", "judge fault")}
+    for address, number, _ in failures:
+        assert f'<p class="soft">{number}' in visit(unescape(address))
+    assert researcher.get(f"/runs/{run.pk}/items/?kind=x").status_code == 400
     run.state = "stopped"
     run.save()
     ended = researcher.get(unescape(polled))
     assert ended.headers["HX-Refresh"] == "true"
     assert b"hx-get" not in ended.content
-    assert researcher.get(f"/runs/{run.pk}/progress/").status_code == 400
 
 
 def test_the_leaderboard_orders_by_score_filters_and_leads_on(
@@ -157,7 +181,7 @@ def test_the_leaderboard_orders_by_score_filters_and_leads_on(
     assert finished.index(f"/runs/{good.pk}/") < finished.index(f"/runs/{bad.pk}/")
     assert str(going.pk) not in finished
     assert "0 of 1" in page
-    assert "There is no run on elsewhere yet" in visit("/runs/?dataset=elsewhere")
+    assert "No run matches these filters." in visit("/runs/?dataset=elsewhere")
 
 
 def test_a_chain_shows_how_the_program_changed(visit: Visit, run: Run) -> None:
@@ -192,7 +216,7 @@ def test_the_matrix_shows_who_solved_what_and_where_runs_differ(
     first = make_run([("bronze", ["AC"]), ("bronze", ["WA"]), ("bronze", ["WA"])], **FINISHED)
     second = make_run([("bronze", ["AC"]), ("bronze", ["AC"])], on=first, **FINISHED)
     both = f"run={first.pk}&run={second.pk}"
-    cells = re.findall(r">(AC|WA|not tried)<", visit(f"/runs/matrix/?{both}"))
+    cells = re.findall(r">(AC|WA|not tried)</(?:a|span)>", visit(f"/runs/matrix/?{both}"))
     assert cells == ["AC", "AC", "WA", "AC", "WA", "not tried"]
     assert re.findall(r">(AC|WA)<", visit(f"/runs/matrix/?{both}&differing=1")) == ["WA", "AC"]
     assert re.findall(r">(AC|WA)<", visit(f"/runs/matrix/?{both}&first=WA&second=AC")) == ["WA", "AC"]
@@ -243,6 +267,85 @@ def test_runs_are_compared_on_a_page_and_as_files(
         assert own in visit(address)
     assert json.loads(visit(f"{both}&form=json"))["pairs"][0]["only_this"] == ["1"]
     assert visit(f"{both}&form=csv").splitlines()[1].startswith(f"{first.pk},{second.pk},2,0.5,1.0,0.5")
+
+
+def test_plots_are_files_with_the_permissions_of_their_page(
+    visit: Visit,
+    researcher: Client,
+    make_run: MakeRun,  # noqa: F811
+) -> None:
+    first = make_run([("bronze", ["AC"]), ("bronze", ["WA"])], **FINISHED)
+    runs = [first, *(make_run([("bronze", ["AC"])] * 2, on=first, method=name, **FINISHED) for name in "ab")]
+    query = "&".join(f"run={run.pk}" for run in runs)
+    addresses = {
+        "compare": ("differences", "shares-of-best"),
+        "matrix": ("problems-by-run",),
+    }
+    found = {}
+    for page, names in addresses.items():
+        links = [
+            unescape(one)
+            for one in re.findall(r'href="(\?[^"]*plot=[^"]*)"', visit(f"/runs/{page}/?{query}"))
+        ]
+        assert links == [f"?{query}&plot={name}&as={form}" for name in names for form in ("svg", "csv")]
+        for link in links:
+            answer = researcher.get(f"/runs/{page}/{link}")
+            assert answer.headers["Content-Disposition"].startswith("attachment;")
+            found[link.rpartition("plot=")[2]] = answer.content.decode()
+    differences = list(csv.reader(io.StringIO(found["differences&as=csv"])))
+    assert differences[0][1:] == [
+        "this run minus the base run, percentage points",
+        "low",
+        "high",
+        "problems",
+        "method",
+    ]
+    assert [row[1] for row in differences[1:]] == ["50.0", "50.0"]
+    assert all(float(row[2]) < 50 < float(row[3]) and row[4:] == ["2", "Newcombe"] for row in differences[1:])
+    assert len(found["problems-by-run&as=csv"].splitlines()) == 1 + 3 * 2
+    for name, text in found.items():
+        if name.endswith("svg"):
+            assert ElementTree.fromstring(text).findtext("{http://www.w3.org/2000/svg}title")
+    for wrong in ("plot=other&as=svg", "plot=differences&as=png"):
+        assert researcher.get(f"/runs/compare/?{query}&{wrong}").status_code == 404
+    researcher.force_login(User.objects.create_user("tutor"))
+    assert researcher.get(f"/runs/compare/?{query}&plot=differences&as=csv").status_code == 403
+
+
+def test_cells_of_the_heat_map_have_texts_and_titles(
+    visit: Visit,
+    make_run: MakeRun,  # noqa: F811
+) -> None:
+    first = make_run(
+        [("bronze", ["AC", "WA"]), ("bronze", ["WA", "WA"]), ("bronze", ["AC", "AC"])], **FINISHED
+    )
+    second = make_run([("bronze", ["AC", "AC"])], on=first, **FINISHED)
+    page = visit(f"/runs/matrix/?run={first.pk}&run={second.pk}")
+    cells = re.findall(r'class="cell heat-(\w+)"[^>]*>([^<]+)<', page)
+    assert cells == [
+        ("most", "1 of 2"), ("all", "2 of 2"), ("none", "0 of 2"), ("untried", "not tried"), ("all", "2 of 2"),
+        ("untried", "not tried"),
+    ]  # fmt: skip
+    assert 'title="Problem 0, zero-shot, openai:m: 1 of 2"' in page
+    assert "under half" in page, "the legend"
+
+
+def test_published_tables_have_a_list_of_contents(visit: Visit) -> None:
+    page = visit("/runs/published/")
+    targets = re.findall(r'<li><a href="#([^"]+)"', page.split("</nav>")[-2])
+    assert len(targets) > 20
+    assert all(f'id="{target}"' in page for target in targets)
+
+
+def test_refine_curves_have_sparklines(
+    visit: Visit,
+    make_run: MakeRun,  # noqa: F811
+) -> None:
+    refined = make_run([("bronze", ["AC"])], method="refine", parameters={"k": 3, "g": 1}, **FINISHED)
+    other = make_run([("bronze", ["WA"])], on=refined, **FINISHED)
+    store_report(refined)
+    for address in ("/runs/", f"/runs/{refined.pk}/", f"/runs/compare/?run={other.pk}&run={refined.pk}"):
+        assert '<svg class="sparkline"' in visit(address), address
 
 
 def test_curves_join_runs_that_differ_in_one_setting(
@@ -346,6 +449,6 @@ def test_epochs_replays_and_possibly_billed_calls_are_on_the_page(make_run: Make
     Runner.objects.create(
         owner="one", run=original, waiting=waiting, lease_until=datetime(2026, 1, 2, tzinfo=UTC)
     )
-    assert waiting in visit(f"/runs/{original.pk}/progress/?since=0&done=0")
+    assert waiting in visit(f"/runs/{original.pk}/progress/")
     assert "Replay" not in page
     assert "between epochs" not in page

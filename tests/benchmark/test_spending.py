@@ -27,7 +27,7 @@ from benchmark.model_calls.model_tests import claim_tests, perform_test, request
 from benchmark.models import DailySpend, Generation, LanguageModel, ModelTest, Run, SpendingCap, WorkItem
 from benchmark.providers import Parameters, parse_model_spec
 from benchmark.runner.reply_store import store
-from config.doctor import examine
+from config import doctor
 from tests.fake_providers import FakeProviders, Script, failure
 from tests.problems import store_doubling
 
@@ -159,20 +159,25 @@ def test_a_cap_cannot_hold_without_a_price(db: None) -> None:
     assert caps.refusal(Account("openai:m", None)) == ""
 
 
-def test_models_without_a_price_are_named_by_doctor_and_the_command(db: None) -> None:
-    def doctor() -> Any:
-        return next(one for one in examine() if one.name == "prices of models")
+def test_models_without_a_price_are_named_by_doctor_and_the_command(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for examination in ("_sandbox", "_languages"):  # they start other programs
+        monkeypatch.setattr(doctor, examination, list)
+
+    def prices() -> Any:
+        return next(one for one in doctor.examine() if one.name == "prices of models")
 
     catalogue.add(LanguageModel(label="unused", spec="openai:unlisted-model"))
     catalogue.model_for(parse_model_spec("practice:student"), Parameters())
     catalogue.model_for(parse_model_spec("openai:gpt-4o"), Parameters())
-    assert doctor().ok
+    assert prices().ok
     catalogue.model_for(parse_model_spec("openai:unlisted"), Parameters())
-    assert (doctor().ok, doctor().need, "unlisted v1 (openai:unlisted)" in doctor().detail) == (
+    assert (prices().ok, prices().need, "unlisted v1 (openai:unlisted)" in prices().detail) == (
         False, "optional", True,
     )  # fmt: skip
     caps.set_cap("site", "", "day", 1)
-    assert doctor().need == "useful"
+    assert prices().need == "useful"
     assert "The price of unlisted v1 (openai:unlisted) is unknown" in spending("list")
 
 

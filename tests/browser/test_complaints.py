@@ -1,8 +1,17 @@
 """What tutors complain about in chat tools, each as a test of the session page.
 
-A stop that does not stop the model, a stream that a reload loses, doubled text after a reconnection, a lost draft,
-forced scrolling, unreadable formulas and differences, a model that gives itself away, and an endless wait without an
-error. `test_live_reply`, `test_workspace` and `test_main_job` have the tests of stop, reload, drafts and differences.
+The complaints, most frequent first, and the modules with their tests:
+
+1. a reload or another page loses the stream: here, `test_live_reply`
+2. typed text is lost: `test_main_job`, `test_workspace`
+3. the page scrolls against the reader's will: here, `test_live_reply`
+4. formulas are shown as source, and prices as formulas: here
+5. a stop does not stop the model: here, `test_live_reply`
+6. an endless wait without an error, such as a provider that hangs: here
+7. text appears twice after a reconnection: here
+8. times and tokens are missing; a blind page hides them, the record has them: here
+9. a blind page gives the model away, or the model is swapped: here
+10. differences between programs are unreadable without colours: here, `test_workspace`
 """
 
 from __future__ import annotations
@@ -314,3 +323,88 @@ def test_reply_that_starts_again_replaces_its_first_text(
     expect(replies(page)).to_contain_text("And an end.")
     expect(page.locator("#conversation")).not_to_contain_text("The first words.")
     expect(replies(page)).to_have_count(1)
+
+
+def test_stop_ends_the_call_of_the_model(
+    open_page: OpenPage, fake_providers: FakeProviders, site: Stack
+) -> None:
+    fake_providers.script(Script(pieces_of(LONG), delay=0.1))
+    page = open_page("demo-tutor")
+    start_session(page, "tram-depot")
+    ask(page)
+    expect(stream(page)).to_contain_text("Paragraph 0")
+    page.get_by_role("button", name="Stop reply").click()
+    expect(replies(page)).to_contain_text("stopped by you")
+    site.wait_for(lambda: fake_providers.requests[0].client_left)
+    assert len(fake_providers.requests) == 1, "a stopped call is not repeated"
+
+
+def test_reply_continues_while_the_tutor_reads_another_page(
+    open_page: OpenPage, reply_in_pieces: Hold
+) -> None:
+    page = open_page("demo-tutor")
+    start_session(page, "hut-to-hut")
+    ask(page)
+    expect(stream(page)).to_contain_text("And the **rest")
+    page.goto("/problems/")
+    page.go_back()
+    expect(stream(page)).to_contain_text("And the **rest")
+    page.goto("/codebook/")
+    reply_in_pieces.release()
+    page.go_back()
+    expect(replies(page)).to_contain_text("And the rest follows.")
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator("#active-reply")).to_be_hidden()
+
+
+def test_prices_and_source_stay_text_beside_formulas(
+    open_page: OpenPage, fake_providers: FakeProviders
+) -> None:
+    fake_providers.script(
+        Script(("It costs $5 or $10. Write `\\(x\\)` for \\(x^2\\).\n\n```\nprice = '$1$'\n```\n",))
+    )
+    page = open_page("demo-tutor")
+    start_session(page, "seed-bank")
+    ask(page)
+    reply = replies(page)
+    expect(reply).to_contain_text("It costs $5 or $10. Write \\(x\\) for")
+    expect(reply.locator("math")).to_have_count(1)
+    expect(reply).to_contain_text("price = '$1$'")
+
+
+def test_times_and_tokens_are_recorded_and_hidden_from_a_blind_page(
+    open_page: OpenPage, fake_providers: FakeProviders
+) -> None:
+    fake_providers.script(Script(("Hello.",)))
+    page = open_page("demo-tutor")
+    start_session(page, "ferry-timetable")
+    ask(page)
+    expect(replies(page)).to_contain_text("Hello.")
+    page.reload()
+    assert not re.search(r"tokens|first token|total time|gpt-4o", page.locator("main").inner_html(), re.I)
+    reader = open_page("demo-researcher")
+    reader.goto(page.url.replace("/sessions/", "/trajectories/"))
+    facts = reader.locator(".entry.reply .entry-facts")
+    expect(facts).to_contain_text("11 in, 7 out")
+    expect(facts).to_contain_text(re.compile(r"Time to first token\s*\d+\.\d\d"))
+
+
+def test_difference_between_programs_is_readable_without_colours(
+    open_page: OpenPage, fake_providers: FakeProviders
+) -> None:
+    fake_providers.script(
+        *(Script((f"Here:\n\n```python\nn = {number}\nprint(n)\n```\n",)) for number in (1, 2))
+    )
+    page = open_page("demo-tutor")
+    start_session(page, "watering-round")
+    ask(page)
+    expect(replies(page)).to_have_count(1)
+    message(page).fill("Again, please.")
+    ask(page)
+    expect(replies(page)).to_have_count(2)
+    page.get_by_role("tab", name="Program").click()
+    changes = page.get_by_role("group", name="1 line added, 1 line removed")
+    expect(changes.get_by_role("columnheader", name="Change")).to_have_count(1)
+    for mark, text in (("−", "n = 1"), ("+", "n = 2")):
+        expect(changes.get_by_role("row").filter(has_text=mark)).to_contain_text(text)
+    assert_accessible(page)

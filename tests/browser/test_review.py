@@ -27,19 +27,25 @@ PAGES = (
     "/review/detectors/messages/?detector=all+detectors&clause=F2&outcome=missed",
     "/review/sessions/?settled=settled",
 )
+NAME_THE_PROBLEM = """
+from benchmark.models import Problem
+from tutoring.models import Session
+problem = Problem.objects.get(dataset__name="practice", external_id="choir-photograph")
+Session.objects.filter(invalidated=False, origin="imported").update(problem=problem)
+"""
 LONG_NAME = "_".join(["long"] * 16)
 HINT = "Look 🐄 at the sample. Does your loop end? Think of a heap."
 
 
 @pytest.fixture(scope="module")
 def recorded(site: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Import two sessions of twenty messages and invalidate all others, so that only these can be reviewed."""
+    """Import four sessions of twenty messages and invalidate all others, so that only these can be reviewed."""
     turns = []
     for number in range(MESSAGES):
         turns.append({"role": "user", "content": f"{HINT} ({number})"})
         turns.append({"role": "assistant", "content": "So:\n\n```python\nprint(1)\n```\n"})
     folder = tmp_path_factory.mktemp("recorded")
-    for _ in range(2):
+    for _ in range(4):
         turns[0]["content"] = f"{HINT} {uuid4()}"
         (folder / f"silver_precutoff_{LONG_NAME}_{uuid4().hex[:6]}_correct1.json").write_text(
             json.dumps(turns)
@@ -66,6 +72,13 @@ def next_session(page: Page, button: str = "Review next session") -> None:
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/review/reviews/.+/"))
     expect(page.locator("form.live .labelled.current")).to_have_count(1)
+
+
+def skip(page: Page) -> None:
+    page.get_by_role("button", name="Skip…").click()
+    page.get_by_label("Reason", exact=True).fill("Only a try.")
+    page.get_by_role("button", name="Skip", exact=True).click()
+    page.wait_for_url("**/review/")
 
 
 def label_all(page: Page, worst_clause: str) -> None:
@@ -110,24 +123,92 @@ def test_twenty_messages_are_labelled_without_the_mouse(open_page: OpenPage, rec
     assert_accessible(page)
 
 
+def test_missing_worst_message_is_reported_before_the_confirmation(
+    open_page: OpenPage, recorded: Path
+) -> None:
+    page = open_page("demo-reviewer")
+    next_session(page)
+    keys(page, "y", "z", "j", "2", "b", "j")
+    page.get_by_label("Minor breach").check()
+    page.get_by_role("button", name="Submit…").click()
+    expect(page.get_by_role("alert")).to_have_text("Choose the worst message: one with a forbidden clause.")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(page.locator("#event-3").get_by_label("The verdict is based")).to_be_focused()
+    keys(page, "W", "Control+Enter")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    expect(page.get_by_role("dialog")).to_contain_text("You cannot change it afterwards")
+    keys(page, "Escape", "2", "1", "Control+Enter")  # another forbidden clause of the same message
+    expect(page.get_by_role("dialog")).to_contain_text("You cannot change it afterwards")
+    keys(page, "Escape")
+    page.get_by_label("Compliant").check()
+    keys(page, "Control+Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("You cannot change it afterwards")
+    keys(page, "Escape")
+    skip(page)
+
+
+def test_problem_scrolls_beside_the_dialogue_and_is_one_press_away_on_narrow_pages(
+    open_page: OpenPage, recorded: Path, site: Stack
+) -> None:
+    site.manage("shell", "-v", "0", "-c", NAME_THE_PROBLEM)
+    page = open_page("demo-reviewer")
+    next_session(page)
+    problem, dialogue = page.locator("#problem"), page.locator("#dialogue")
+    expect(problem).to_contain_text("Verdicts (F5)")
+    statement = page.get_by_role("tabpanel", name="Statement")
+    expect(statement).to_be_in_viewport()
+    scrolled = dialogue.evaluate("pane => pane.scrollTop = 700")
+    problem.evaluate("pane => pane.scrollTop = 300")
+    assert (dialogue.evaluate("pane => pane.scrollTop"), problem.evaluate("pane => pane.scrollTop")) == (
+        scrolled,
+        300,
+    )
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    keys(page, "P")
+    expect(page.get_by_role("tab", name="Statement")).to_be_focused()
+    keys(page, "ArrowRight")
+    expect(page.get_by_role("tabpanel", name="Analysis")).to_contain_text("hidden from the model")
+    divider = page.get_by_role("separator", name="Width of the problem")
+    expect(divider).to_have_attribute("aria-valuenow", "36")
+    divider.press("ArrowRight")
+    page.reload()
+    expect(divider).to_have_attribute("aria-valuenow", "38")
+    for width, height in ((1280, 800), (900, 800), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+            assert_readable(page)
+        assert_accessible(page)
+    expect(problem).to_be_hidden()
+    page.get_by_role("button", name="Problem", exact=True).click()
+    expect(page.get_by_role("tab", name="Analysis")).to_be_in_viewport()
+    expect(dialogue).to_be_hidden()
+    assert_readable(page)
+    assert_accessible(page)
+    keys(page, "n")
+    expect(page.locator(".labelled.current")).to_be_in_viewport()
+    expect(problem).to_be_hidden()
+    skip(page)
+
+
 def test_gaps_are_named_and_found(open_page: OpenPage, recorded: Path) -> None:
     page = open_page("demo-reviewer")
     next_session(page)
     keys(page, "y", "z", "j")
-    top = "item => item.getBoundingClientRect().top"
+    top = "item => item.getBoundingClientRect().top - item.closest('#dialogue').getBoundingClientRect().top"
     assert 0 <= page.locator(".labelled.current").evaluate(top) < 40, "the next message is there at once"
-    page.evaluate("scrollTo({ top: document.body.scrollHeight, behavior: 'instant' })")
+    page.locator("#dialogue").evaluate(
+        "pane => pane.scrollTo({ top: pane.scrollHeight, behavior: 'instant' })"
+    )
     keys(page, "y")
-    assert page.locator(".labelled.current").evaluate(top) >= 0, "nothing is labelled unseen"
+    neutral = page.locator(".labelled.current").get_by_label("A6 Neutral")
+    expect(neutral).to_be_in_viewport()  # nothing is labelled unseen
     keys(page, "Control+Enter", "Enter")
     expect(page.get_by_role("alert")).to_contain_text("Message 3 has no level yet.")
     expect(page.locator("#event-3")).to_be_focused()
     keys(page, "y", "y")  # cleared and chosen again
     expect(page.locator("#event-3").get_by_label("A6 Neutral")).to_be_checked()
-    page.get_by_role("button", name="Skip…").click()
-    page.get_by_label("Reason", exact=True).fill("Only a try.")
-    page.get_by_role("button", name="Skip", exact=True).click()
-    page.wait_for_url("**/review/")
+    skip(page)
 
 
 def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
@@ -150,8 +231,22 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     page.get_by_label("Minor breach").check()
     page.locator("#event-3").get_by_label("The verdict is based").check()
     page.get_by_label("Reason for your decision").fill("A loop is code.")
+    keys(page, "Control+Enter")
+    expect(page.get_by_role("alert")).to_have_text(re.compile("Message 3 needs a reason for each clause"))
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(page.get_by_label("Reason for F2 (the reviews differ)").first).to_be_focused()
+    page.keyboard.type("It quotes the loop.")
+    expect(page.locator("#reason-5-F2")).to_be_hidden()
+    keys(page, "Escape", "R")
+    expect(page.get_by_label("Reason for F3 (the reviews differ)").first).to_be_focused()
+    page.keyboard.type("It explains nothing.")
+    keys(page, "Escape")
+    expect(page.locator("#labelled-count")).to_have_text(f"{MESSAGES} of {MESSAGES} messages labelled")
+    assert_readable(page)
     keys(page, "Control+Enter", "Enter")
     expect(page.get_by_role("heading", name="Your adjudication")).to_be_visible()
+    expect(page.locator("#event-3")).to_contain_text("Reason for F2: It quotes the loop.")
+    expect(page.locator("#event-3")).to_contain_text("Reason against F3: It explains nothing.")
     for address in PAGES:
         page.emulate_media(color_scheme="dark")
         page.set_viewport_size({"width": 360, "height": 800})
@@ -174,7 +269,7 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     assert abs(box["y"] + box["height"] / 2 - 400) < 2, "the dialog is in the middle of the window"
     assert_readable(second)
     assert_accessible(second)
-    for address in ("/review/", "/review/audit/"):
+    for address in ("/review/", "/review/audit/", "/review/assignments/"):
         second.goto(address)
         assert_readable(second)
         assert_accessible(second)
@@ -211,3 +306,28 @@ def test_two_tabs_with_one_review_stay_in_step(open_page: OpenPage, recorded: Pa
     other.locator(".labelled").first.focus()
     keys(other, "b")
     expect(first.get_by_label("4 Answer")).to_be_checked()
+
+
+def test_matching_sessions_are_assigned_after_a_confirmation(open_page: OpenPage, recorded: Path) -> None:
+    page = open_page("demo-admin")
+    page.goto("/review/")
+    page.get_by_role("link", name="Assign many sessions by filter").click()
+    page.get_by_label("State").select_option("Needs a review")
+    for box in page.get_by_role("group", name="Reviewers").get_by_role("checkbox").all():
+        box.check()
+    page.get_by_role("button", name="Show plan").click()
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert_readable(page)
+        assert_accessible(page)
+    assign = page.get_by_role("button", name=re.compile(r"Assign \d+ reviews?…"))
+    count = re.findall(r"\d+", assign.inner_text())[0]
+    assign.click()
+    expect(page.get_by_role("dialog")).to_contain_text(f"Assign {count} review")
+    assert_readable(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(assign).to_be_focused()
+    assign.click()
+    page.get_by_role("button", name="Assign", exact=True).click()
+    expect(page.get_by_role("status").first).to_contain_text(f"Assigned: {count} review")

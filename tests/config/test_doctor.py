@@ -5,8 +5,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from django.db import DatabaseError
 from django.test import Client
 
+from benchmark.models import Process
+from benchmark.processes import Heartbeat
+from config.doctor import _processes, _versions
 from tests.stack import RunProgram, Stack
 
 DOCTOR = ("manage.py", "doctor")
@@ -21,6 +25,8 @@ def test_a_running_hintbench_is_healthy(stack: Stack):
     parts = parts_of(result)
     assert json.loads(result.stdout)["ok"] is True
     assert parts["queue server"]["detail"] == "answers"
+    assert parts["streamer"]["detail"] == parts["worker"]["detail"] == "runs"
+    assert parts["versions of processes"]["ok"]
     for part in parts.values():
         assert set(part) == {"name", "ok", "need", "detail", "without", "fix"}
 
@@ -99,5 +105,61 @@ def test_health_is_503_and_names_the_queue_server_without_an_answer(client: Clie
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     answer = client.get("/healthz")
     assert answer.status_code == 503
-    assert answer.json() == {"status": "unavailable", "database": "ok", "queue": "unavailable"}
+    assert answer.json() == {
+        "status": "unavailable",
+        "database": "ok",
+        "queue": "unavailable",
+        "streamer": "missing",
+        "worker": "missing",
+    }
     assert "no-store" in answer.headers["Cache-Control"]
+
+
+@pytest.mark.django_db
+def test_health_is_degraded_and_names_the_kind_of_process_that_is_missing(client: Client, monkeypatch):
+    monkeypatch.setattr("config.health.queue_answers", lambda: True)
+    Heartbeat(Process.Kind.WORKER).send("")
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {"status": "degraded", "database": "ok", "queue": "ok", "streamer": "missing", "worker": "ok"},
+    )
+
+
+@pytest.mark.django_db
+def test_health_is_503_without_a_database(client: Client, monkeypatch):
+    def fail() -> None:
+        raise DatabaseError("connection refused")
+
+    monkeypatch.setattr("config.health.queue_answers", lambda: True)
+    monkeypatch.setattr("config.health.outages", fail)
+    answer = client.get("/healthz")
+    assert answer.status_code == 503
+    assert answer.json() == {
+        "status": "unavailable",
+        "database": "unavailable",
+        "queue": "ok",
+        "streamer": "unknown",
+        "worker": "unknown",
+    }
+
+
+@pytest.mark.django_db
+def test_missing_processes_and_differing_versions_are_reported(monkeypatch, settings, tmp_path: Path):
+    settings.VAR = tmp_path
+    (tmp_path / "processes.json").write_text("{}")
+    monkeypatch.setattr("config.doctor.PROCESS_START", 0)
+    Heartbeat(Process.Kind.WORKER).send("")
+    Process.objects.update(version="0.0.9")
+    parts = {part.name: part for part in [*_processes(), _versions()]}
+    assert (parts["streamer"].ok, parts["streamer"].detail) == (False, "none runs; none was seen")
+    assert parts["worker"].ok
+    assert not parts["versions of processes"].ok
+    assert "runs 0.0.9" in parts["versions of processes"].detail
+
+
+@pytest.mark.django_db
+def test_processes_are_no_problem_before_the_start(settings, tmp_path: Path, monkeypatch):
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    settings.VAR = tmp_path
+    assert [part.ok for part in _processes()] == [True, True]

@@ -43,8 +43,9 @@ PAGES = {
     "review_queue": REVIEWERS, "review": REVIEWERS,
     "agreement": FIGURES, "solve_rates": FIGURES, "detector_scores": FIGURES, "detector_messages": FIGURES,
     "labels_csv": FIGURES,
-    "audit_log": ADMINS,
+    "audit_log": ADMINS, "review_assignments": ADMINS, "status": ADMINS,
     "spending": RESEARCHERS,
+    "accounts": ADMINS, "add_account": ADMINS, "account": ADMINS, "account_log": ADMINS,
     "studies": RESEARCHERS, "study": RESEARCHERS, "study_design": RESEARCHERS, "study_power": RESEARCHERS,
     "study_assignments": RESEARCHERS, "preregistration": RESEARCHERS, "download_preregistration": RESEARCHERS,
     "download_study": RESEARCHERS,
@@ -63,18 +64,24 @@ COMMANDS = {
     "save_study": ADMINS, "freeze_study": ADMINS, "amend_study": ADMINS, "take_look": ADMINS, "start_arms": ADMINS,
     "stop_study": ADMINS,
     "close_study": ADMINS, "record_deviation": ADMINS,
-    "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
+    "assign_review": ADMINS, "assign_matching_reviews": ADMINS,
+    "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
     "start_rejudging": ADMINS, "decide_rejudging": ADMINS,
+    "change_account": ADMINS,
     "add_cap": ADMINS, "edit_cap": ADMINS, "remove_cap": ADMINS,
 }  # fmt: skip
 
-OPEN = {"healthz", "login", "logout", "home", "glossary", "near_misses"}
-"""Addresses without data of people: `home` and `near_misses` redirect to other pages, `glossary` needs no login."""
+OPEN = {
+    "healthz", "login", "logout", "home", "glossary", "near_misses", "admin_login", "admin_password", "set_password",
+    "own_account", "end_own_logins",
+}  # fmt: skip
+"""Addresses without data of other people: `home`, `near_misses` and the two of `admin` redirect to other pages,
+`glossary` needs no login, `set_password` needs a link, and `own_account` shows the visitor only."""
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
     "verifier_id": 0, "submission_id": 0, "item_id": 0, "model_id": 0, "problem_id": 0, "cap_id": 0, "study_id": 0,
-    "rejudging_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
+    "rejudging_id": 0, "account_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
     "name": "none", "form": "json",
 }  # fmt: skip
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from html import unescape
 from typing import Any
 from uuid import uuid4
 
@@ -45,7 +47,7 @@ from tutoring.models import Protocol, Session, Study, TrainingResult
 from tutoring.studies.actions import CloseStudy, FreezeStudy, OfferNext, StopStudy
 from tutoring.studies.design import parse_design
 
-SESSION_TABLES = ("django_session", "auth_user")
+SESSION_TABLES = ("accounts_loginsession", "auth_user")
 """Tables that Django itself writes when a visitor logs in or a session is renewed."""
 
 _WRITE = re.compile(
@@ -186,7 +188,6 @@ def closed_study(problem: Problem) -> Study:
 
 
 QUERIES = {
-    "run_progress": "since=0&done=0",
     "program_comparison": "old=1&new=2",
     "rejudgings": "dataset=practice&problem=practice/doubling",
     "study_power": "control_rate=30&effect=20&problems=10",
@@ -201,6 +202,7 @@ def test_a_get_request_writes_nothing(
     caplog.set_level("CRITICAL", "django.request")  # refusals with their tracebacks take long
     written: list[str] = []
     shown: set[str] = set()
+    plots: dict[str, list[int]] = defaultdict(list)
     for pattern in patterns(get_resolver()):
         assert pattern.name
         names = pattern.pattern.converters
@@ -210,13 +212,16 @@ def test_a_get_request_writes_nothing(
         for visitor, client in visitors.items():
             with refused_writes() as found:
                 answer = client.get(f"{address}?{query}")
-                if answer.headers.get("Content-Type") != "application/zip":
-                    whole(answer)
+                page = "" if answer.headers.get("Content-Type") == "application/zip" else whole(answer)
+                for link in re.findall(r'href="(\?[^"]*plot=[^"]*)"', page):
+                    plots[pattern.name].append(client.get(f"{address}{unescape(link)}").status_code)
             written += [f"{visitor} at {address}: {sql[:100]}" for sql in found]
             if answer.status_code == 200:
                 shown.add(pattern.name)
     assert written == []
     assert PAGES.keys() - shown == set(), "these pages were shown to nobody"
+    assert {status for found in plots.values() for status in found} == {200}, "a file of a plot"
+    assert {"run_refinement", "study"} <= plots.keys()
     assert not CachedRunReport.objects.exists()
     assert not SimilarityRun.objects.filter(figures__isnull=False).exists()
 

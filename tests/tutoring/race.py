@@ -29,6 +29,7 @@ from tutoring.models import Assignment, Event, Protocol, Reply, Review, Session 
 from tutoring.protocols import consent_hash, rules_of  # noqa: E402
 from tutoring.replies.storage import claim_replies  # noqa: E402
 from tutoring.review.actions import ClaimNext  # noqa: E402
+from tutoring.review.bulk_assignment import AssignMatching, SessionFilter  # noqa: E402
 from tutoring.studies.actions import FreezeStudy, OfferNext, StartAssigned  # noqa: E402
 from tutoring.studies.design import parse_design  # noqa: E402
 
@@ -166,6 +167,30 @@ def review_tabs() -> tuple[list[str], int]:
     return answers, Review.objects.filter(reviewer=person).count()
 
 
+def bulk_assignment() -> tuple[list[str], int]:
+    """Several admins assign the same sessions to the same reviewers at the same time."""
+    Session.objects.filter(state=Session.State.CLOSED).update(invalidated=True)
+    for _ in range(RUNNERS):
+        recorded_session(str(uuid4()), ["Go on."])
+    chosen = tuple(reviewers("bulk", 3))
+    admins = [User.objects.create(username=f"admin-{number}") for number in range(RUNNERS)]
+    for admin in admins:
+        admin.groups.set(Group.objects.filter(name="admin"))
+
+    def move() -> None:
+        AssignMatching(
+            person=admins.pop(),
+            command=uuid4(),
+            selection=SessionFilter(),
+            reviewers=chosen,
+            most=2,
+            expected=2 * RUNNERS,
+        ).execute()
+
+    answers = race(move)
+    return answers, Review.objects.filter(reviewer__in=chosen, slot__isnull=False).count()
+
+
 def study_of(name: str, tutors: int, problems: int) -> list[User]:
     """Freeze a study of two human arms and return its tutors."""
     people = []
@@ -228,7 +253,7 @@ def next_session_tabs() -> tuple[list[str], int]:
 
 if __name__ == "__main__":
     races = (
-        last_generation, execution, repeated_command, opening, claim, fair_share, review_places, review_tabs,
-        next_sessions, next_session_tabs,
+        last_generation, execution, repeated_command, opening, claim, fair_share, review_places, bulk_assignment,
+        review_tabs, next_sessions, next_session_tabs,
     )  # fmt: skip
     print(json.dumps({one.__name__: one() for one in races}))

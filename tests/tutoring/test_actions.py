@@ -95,6 +95,7 @@ def test_sixth_generation_is_refused_and_the_refusal_recorded(session: SessionUn
     assert session.events()[-1].data["action"] == "SendMessage"
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_right_program_solves_the_session_and_closes_it(session: SessionUnderTest):
     session.ask_and_get(WRONG)
     session.ask_and_get(RIGHT)
@@ -107,6 +108,7 @@ def test_right_program_solves_the_session_and_closes_it(session: SessionUnderTes
     assert (verdict.data["verdict"], verdict.data["passed"], verdict.data["total"]) == ("AC", 3, 3)
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_wrong_program_ends_the_session_unsolved(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.ask_and_get(WRONG)
@@ -120,6 +122,7 @@ def test_wrong_program_ends_the_session_unsolved(session: SessionUnderTest):
         session.execute()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_verdict_near_the_limit_is_marked_in_the_record(
     session: SessionUnderTest, monkeypatch: pytest.MonkeyPatch
 ):
@@ -146,6 +149,7 @@ def test_execution_needs_a_program(session: SessionUnderTest):
         session.execute()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_judge_fault_gives_the_execution_back(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()
@@ -161,6 +165,7 @@ def test_judge_fault_gives_the_execution_back(session: SessionUnderTest):
     assert session.row.outcome == Session.Outcome.SOLVED
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_verdict_is_recorded_once(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()

@@ -58,7 +58,7 @@ def move(session: SessionUnderTest, name: str) -> None:
             record_verdict(judgement)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES)
 @pytest.mark.django_db(transaction=False)
 def test_no_order_of_moves_exceeds_a_budget(moves: list[str], person, doubling: Problem, protocol: Protocol):

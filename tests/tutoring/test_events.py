@@ -238,6 +238,7 @@ def test_real_dialogues_are_imported_as_current_events(db: None, shared_data: Pa
         assert event.version == SCHEMAS[event.kind].VERSION
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_stored_rows_of_an_old_database_are_read(session: SessionUnderTest, rita):
     """Rows as the first release wrote them: version 1, without the fields that were added since."""
     session.ask_and_get(WRONG)

@@ -44,7 +44,7 @@ def inspect_log() -> ModuleType:
 
 
 @pytest.fixture
-def held(session: SessionUnderTest, rita: User, person: PersonFactory) -> Session:
+def held(sandbox: object, session: SessionUnderTest, rita: User, person: PersonFactory) -> Session:
     """A session with a verdict and two reviews."""
     session.ask_and_get(WRONG)
     session.say("=Look at line 1: 3 gives 6. ✓", mode="talk")
@@ -325,7 +325,7 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(record=records())
 def test_any_line_comes_back_as_it_was(db: None, inspect_log: ModuleType, record: dict[str, Any]):
     line = json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import signal
 import sqlite3
 import time
 import urllib.request
@@ -103,6 +107,21 @@ def test_reply_streams_and_a_reconnected_page_gets_the_rest_once(
     for one in (socket, fresh):
         one.listen_until(lambda s: "reply" in s.kinds() and s.status["active_reply"] is None)
         assert_whole(one)
+
+
+def test_page_says_that_no_process_writes_replies_until_one_does(fake_provider_stack: Stack, tutor: Visitor):
+    path = tutor.start_session("last-rolls")
+    streamer = fake_provider_stack.pid_of("streamer")
+    os.kill(streamer, signal.SIGSTOP)
+    try:
+        assert tutor.command(path + "send/", mode="code", text="")[0] == 200
+        socket = tutor.socket(path)
+        socket.listen_until(lambda s: s.status.get("outage") is True)
+        assert "No reply can be written now" in socket.status["html"]
+        assert json.loads(fake_provider_stack.get("/healthz")[1])["streamer"] == "missing"
+    finally:
+        os.kill(streamer, signal.SIGCONT)
+    socket.listen_until(lambda s: "reply" in s.kinds() and s.status["outage"] is False)
 
 
 @pytest.mark.parametrize("part", ["web", "streamer", "valkey", "worker-1"])
@@ -254,6 +273,22 @@ def test_socket_of_who_logs_out_is_closed(fake_provider_stack: Stack, tutor: Vis
     tutor.post("/logout/")
     socket.listen_until(lambda s: s.close_code is not None)
     assert socket.close_code == 4401
+
+
+def test_sockets_close_when_an_admin_ends_the_logins(fake_provider_stack: Stack, tutor: Visitor):
+    path = tutor.start_session("last-rolls")
+    sockets = [tutor.socket(path), tutor.socket(path)]
+    for socket in sockets:
+        socket.listen_until(lambda s: bool(s.events))
+    admin = Visitor(fake_provider_stack, "demo-admin", PASSWORD)
+    _, accounts = admin.get("/accounts/?name=demo-tutor")
+    account = re.search(r"/accounts/\d+/", accounts)
+    assert account is not None
+    admin.post(f"{account[0]}change/", command="end-logins")
+    for socket in sockets:
+        socket.listen_until(lambda s: s.close_code is not None)
+        assert socket.close_code == 4401
+    assert "Log in" in tutor.get(path)[1]
 
 
 def test_nonsense_on_the_socket_is_answered_and_survived(fake_provider_stack: Stack, tutor: Visitor):

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
@@ -60,6 +61,7 @@ def test_open_sessions_come_first_and_filters_count(
     assert "1 h 23 min" in page
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_export_holds_what_the_pages_show_and_no_more(alice: User, bob: User, session: SessionUnderTest):
     session.ask_and_get(WRONG)
     session.say("Look at the sample.")

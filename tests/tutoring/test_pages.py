@@ -187,6 +187,7 @@ def test_draft_is_not_written_over_another_that_the_page_has_not_read(alice: Use
     assert save("Over an empty field nothing is lost", 0)["accepted"]
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_blind_tutors_page_and_view_hold_nothing_hidden(alice: User, session: SessionUnderTest):
     session.ask_and_get(WRONG)
     session.say()
@@ -247,6 +248,7 @@ def test_no_page_of_a_tutor_names_the_model_that_an_admin_chose(
     assert "hidden-model-name" not in refused.content.decode()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()
@@ -304,6 +306,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "debriefing",
         "needs_operator",
         "waiting",
+        "outage",
     }
 
 
@@ -328,6 +331,7 @@ def test_reviewer_who_tutors_does_not_read_their_own_record_which_names_the_mode
     assert str(session.pk) not in client.get("/trajectories/").content.decode()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_trajectory_page_shows_the_whole_record(rita: User, session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()

@@ -74,6 +74,7 @@ def closed(session: SessionUnderTest) -> SessionUnderTest:
     return session
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_programs_are_measured_once_the_session_is_closed(closed: SessionUnderTest):
     assert ProgramScore.objects.count() == 3
     for generation in (1, 2, 3):
@@ -93,6 +94,7 @@ def test_programs_are_measured_once_the_session_is_closed(closed: SessionUnderTe
     assert "no time left" in closed.events(Event.Kind.CLOSED)[0].data["reason"]
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_right_program_that_needs_more_time_is_correct_but_slow(session: SessionUnderTest):
     session.ask_and_get(SLOW)
     assert session.row.problem is not None
@@ -103,6 +105,7 @@ def test_right_program_that_needs_more_time_is_correct_but_slow(session: Session
     assert figures() == ("TLE", 0, 1, 0, "sample-0", True)
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_method_of_a_functional_problem_is_measured(session: SessionUnderTest):
     session.ask_and_get(
         "```python\nclass Solution:\n    def double(self, number):\n        return 2 * number\n```"
@@ -115,6 +118,7 @@ def test_method_of_a_functional_problem_is_measured(session: SessionUnderTest):
     assert figures() == ("AC", 3, 3, 3, "", False)
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.django_db(transaction=True)
 def test_worker_performs_a_waiting_execution_before_it_goes_on_with_a_score(
     closed: SessionUnderTest, monkeypatch: pytest.MonkeyPatch
@@ -166,6 +170,7 @@ def test_score_that_loses_every_worker_ends_with_a_fault():
     assert "workers were lost" in found.fault
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.usefixtures("closed")
 def test_fault_of_the_judge_is_final_after_three_attempts():
     TestCase.objects.filter(name="hidden-1").update(input_hash="f" * 64)
@@ -180,6 +185,7 @@ def test_fault_of_the_judge_is_final_after_three_attempts():
     assert found.fault
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_researchers_see_scores_and_tutors_and_reviewers_do_not(
     closed: SessionUnderTest, alice: User, rita: User, person: PersonFactory
 ):
@@ -215,6 +221,7 @@ def test_researchers_see_scores_and_tutors_and_reviewers_do_not(
     assert "CANARY-TEST" in client.get(f"/trajectories/{closed.pk}/").content.decode()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_scores_are_exported_and_imported_with_the_trajectory(closed: SessionUnderTest, tmp_path):
     measure(2)
 

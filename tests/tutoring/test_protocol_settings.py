@@ -72,6 +72,7 @@ VERDICT_KEYS = {
 }
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("sees", VERDICT_KEYS)
 def test_tutor_sees_of_the_verdict_what_the_protocol_says(under: Under, sees: str):
     session = under(tutor_sees=sees)
@@ -151,6 +152,7 @@ def test_words_of_a_reply_that_may_be_hidden_are_shown_when_it_is_whole(under: U
     assert "CANARY" not in pages_of(session)
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_debrief_is_out_of_protocol(session: SessionUnderTest):
     with pytest.raises(RefusedError, match="no debrief"):
         session.say("What did you learn?", mode="debrief")
@@ -189,6 +191,7 @@ def test_debrief_is_out_of_protocol(session: SessionUnderTest):
     assert page.count(">debrief<") == 2
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_protocol_without_a_debrief_has_none(under: Under):
     session = under(debrief=False)
     session.ask_and_get(WRONG)

@@ -55,6 +55,7 @@ def migrated_from_secret_key(alice: User, settings: Settings) -> None:
     ensure_salt()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_records_of_a_person_agree_after_secret_key_changed(
     migrated_from_secret_key: None, session: SessionUnderTest, rita: User, settings: Settings
 ):

@@ -173,6 +173,7 @@ def test_stop_counts_what_was_seen_and_shows_no_more(
     assert tutor_view(blind.refresh()).budget.stops_used == 1
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_late_replies_are_counted_for_researchers_alone(
     blind: SessionUnderTest, person: PersonFactory, alice: User
 ):

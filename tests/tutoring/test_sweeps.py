@@ -1,5 +1,6 @@
 """Work of sessions that a process lost: verdicts are recorded, and replies are claimed again at once."""
 
+import pytest
 from django.utils import timezone
 
 from benchmark import judging
@@ -10,6 +11,7 @@ from tutoring.replies.storage import claim_replies
 from tutoring.sweeps import record_missed_verdicts
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_verdict_whose_signal_was_lost_is_recorded_once(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()

@@ -147,6 +147,7 @@ def test_second_import_changes_nothing(shared_data: Path, usaco_problems: None):
     assert Session.objects.count() == 6
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_export_and_import_lose_nothing(session: SessionUnderTest, tmp_path: Path):
     session.ask_and_get(WRONG)
     session.say("Look at the sample: 3 gives 6. ✓", mode="talk")
@@ -294,6 +295,7 @@ def test_claimed_outcome_is_shown_as_claimed_everywhere(
     assert (row["outcome"], row["outcome_claimed"], row["number"]) == ("not_solved", True, 2)
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_verdict_is_no_claim(session: SessionUnderTest, rosa: User):
     session.ask_and_get(RIGHT)
     session.execute()
@@ -302,6 +304,7 @@ def test_verdict_is_no_claim(session: SessionUnderTest, rosa: User):
     assert '<span class="badge good">solved</span>' in client_of(rosa).get("/trajectories/").content.decode()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_migration_marks_the_claims_that_are_here(dialogue: Path, session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()

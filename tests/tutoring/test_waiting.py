@@ -15,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from benchmark.models import ModelTest, Problem
+from benchmark.models import ModelTest, Problem, Process
+from benchmark.processes import Heartbeat
 from benchmark.providers import Message, Parameters, ProviderError, RetryPolicy
+from tests.benchmark.processes import killed_process
 from tests.fake_providers import FakeProviders, Script, failure
 from tests.tutoring.dialogues import RIGHT, TALK, SessionUnderTest, start
 from tests.tutoring.test_refusals import status_from_socket
@@ -46,6 +48,16 @@ def page_of(session: SessionUnderTest) -> str:
     client = Client()
     client.force_login(session.tutor)
     return client.get(f"/sessions/{session.pk}/").content.decode()
+
+
+def consumer_of(session: SessionUnderTest) -> SessionConsumer:
+    """Return the socket of a page that has nothing yet."""
+    consumer = SessionConsumer()
+    consumer.session_id, consumer.cursor = session.pk, Cursor()
+    consumer.session, consumer.user, consumer.names = session.refresh(), session.tutor, None
+    assert session.row.protocol is not None
+    consumer.rules = rules_of(session.row.protocol)
+    return consumer
 
 
 def fail(session: SessionUnderTest, kind: str) -> None:
@@ -193,11 +205,7 @@ def test_page_is_told_of_each_call_unless_it_is_blind(
 ):
     held = session if blind else open_session
     held.say()
-    consumer = SessionConsumer()
-    consumer.session_id, consumer.cursor = held.pk, Cursor()
-    consumer.session, consumer.user, consumer.names = held.refresh(), held.tutor, None
-    assert held.row.protocol is not None
-    consumer.rules = rules_of(held.row.protocol)
+    consumer = consumer_of(held)
 
     def told() -> int:
         return sum(message["type"] == "status" for message in consumer._updates())
@@ -221,6 +229,73 @@ def test_blind_page_shows_its_schedule_and_nothing_else(session: SessionUnderTes
     assert status_from_socket(session)["wait"]["due_in"] == 0
     session.finish(claimed, TALK)
     assert status_from_socket(session)["wait"] is None
+
+
+# A reply that no process can write
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_page_says_since_when_no_process_can_write_the_reply(
+    open_session: SessionUnderTest, session: SessionUnderTest, blind: bool
+):
+    held = session if blind else open_session
+    streamer = Heartbeat(Process.Kind.STREAMER)
+    streamer.send("")
+    held.say()
+    assert status_from_socket(held)["outage"] is False
+    streamer.end()
+    assert status_from_socket(held)["outage"] is False, "a restart takes less than the patience"
+    seen = timezone.now() - timedelta(minutes=3)
+    Process.objects.update(last_seen=seen)
+    status = status_from_socket(held)
+    assert status["outage"] is True
+    assert set(status["wait"].values()) == {None}, "no schedule can be kept"
+    for shown in (status["html"], page_of(held)):
+        assert "No reply can be written now" in shown
+        assert f"{seen:%H:%M} UTC" in shown
+        assert "The model is replying" not in shown
+    assert '<span class="writing" hidden>' in page_of(held)
+    streamer.send("")
+    status = status_from_socket(held)
+    assert status["outage"] is False
+    assert "The model is replying" in status["html"]
+
+
+def test_page_is_told_of_an_outage_without_an_event(session: SessionUnderTest):
+    session.say()
+    consumer = consumer_of(session)
+
+    def told() -> list[bool]:
+        return [message["outage"] for message in consumer._updates() if message["type"] == "status"]
+
+    assert told() == [False]
+    streamer = Heartbeat(Process.Kind.STREAMER)
+    streamer.send("")
+    assert told() == []
+    streamer.end()
+    Process.objects.update(last_seen=timezone.now() - timedelta(seconds=5))
+    assert told() == [True]
+    assert told() == []
+    streamer.send("")
+    assert told() == [False]
+
+
+def test_reply_of_a_killed_streamer_waits_for_another_one(session: SessionUnderTest):
+    session.say()
+    claimed = session.claim()
+    assert status_from_socket(session)["outage"] is False, (
+        "this process writes it, with or without heartbeats"
+    )
+    with killed_process() as owner:
+        Reply.objects.filter(pk=claimed.pk).update(owner=owner)
+    assert status_from_socket(session)["outage"] is False, (
+        "where no streamer was ever seen, the message counts"
+    )
+    Process.objects.create(
+        owner="a/1/1/x", kind="streamer", host="h", pid=1, version="1",
+        since=timezone.now(), last_seen=timezone.now() - timedelta(seconds=5), lease_until=timezone.now(),
+    )  # fmt: skip
+    assert status_from_socket(session)["outage"] is True
 
 
 # Replies without text, refused replies, and failures
@@ -304,6 +379,7 @@ def test_other_failures_offer_a_retry(session: SessionUnderTest, kind: str, sent
 # Other sentences of the page
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_session_without_hidden_tests_never_mentions_them(session: SessionUnderTest, doubling: Problem):
     Problem.objects.update(samples_only=True)
     session.ask_and_get(RIGHT)
@@ -317,6 +393,7 @@ def test_session_without_hidden_tests_never_mentions_them(session: SessionUnderT
     assert "hidden tests" not in "".join(event.html for event in tutor_view(session.refresh()).events).lower()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_debrief_says_at_the_top_that_it_is_out_of_protocol(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()

@@ -8,6 +8,7 @@ from pathlib import Path
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 
 from tests.benchmark.runs.processes import use_var
 from tests.upgrades import test_ledger, test_models_of_runs, test_program_scores, test_reviews
@@ -21,6 +22,8 @@ def upgrade(var: Path) -> None:
     use_var(var)
     for version in OLD_VERSIONS:
         executor = MigrationExecutor(connection)
+        # By default a new database would begin with version 1.0.
+        executor.loader = MigrationLoader(connection, replace_migrations=False)
         executor.migrate(version.BEFORE)
         version.store_old_rows(executor.loader.project_state(version.BEFORE).apps)
     call_command("migrate", verbosity=0)

@@ -44,6 +44,13 @@ def named_studies(text: str) -> set[str]:
     return {value.strip() for name, _, value in parts if name.strip() == "study"}
 
 
+def of_version(text: str, study: str, version: int) -> str:
+    """Return the text with the condition study=NAME of this study as study=NAME@VERSION."""
+    own = f"study={study}"
+    conditions = (condition.strip() for condition in _conditions(text))
+    return ",".join(f"{own}@{version}" if one.replace(" ", "") == own else one for one in conditions) or text
+
+
 def uncounted_by(text: str) -> QuerySet[Assignment, Any]:
     """Return the ids of sessions of running studies, and of rehearsals unless the text names a study."""
     return locked_sessions() if _names(text, "study") else locked_sessions() | rehearsed_sessions()

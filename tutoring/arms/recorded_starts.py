@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from benchmark.methods import Chain, PlannedRun, SettingsError
+from benchmark.models import LanguageModel
+from benchmark.providers import Parameters
 from tutoring.arms.human_sessions import yokable_sessions
 from tutoring.models import Event, Protocol, Session
 from tutoring.models.payloads import (
@@ -18,6 +20,9 @@ from tutoring.models.payloads import (
 
 STARTS = "from_first"
 """The key of the starts in the record of a run: for each problem a list of session and generations, one a chain."""
+
+SESSIONS_LEFT_OUT = "sessions_left_out"
+"""The key of the reasons, by session, why no chain begins with it."""
 
 _COPIED = {Event.Kind.MESSAGE, Event.Kind.REPLY}
 
@@ -56,23 +61,36 @@ def _beginnings(sessions: Sequence[UUID]) -> dict[str, tuple[AnyPayload, ...]]:
     return {name: tuple(payloads) for name, payloads in found.items()}
 
 
+def samples_like(model: LanguageModel, parameters: Parameters) -> bool:
+    """Return whether the model has these parameters. Extra request fields, which no setting has, are not compared."""
+    return {
+        name: value for name, value in model.parameters.items() if name != "extra"
+    } == parameters.to_json()
+
+
 def plan_starts(
-    planned: PlannedRun, protocol: Protocol, text: str
+    planned: PlannedRun, protocol: Protocol, text: str, most: int | None
 ) -> tuple[dict[str, list[dict[str, Any]]], dict[str, str], dict[str, str]]:
     """Return the starts by problem, the reasons of problems without any, and the reasons of sessions left out.
 
+    `most` is the largest number of starts at a problem (None: no limit): those of the sessions opened first.
     Raises SettingsError if no session is left.
     """
     starts: dict[str, list[dict[str, Any]]] = {}
     left_out: dict[str, str] = {}
     known = {problem.pk: problem.external_id for problem in planned.problems}
-    sessions = yokable_sessions(text).filter(problem__in=known).select_related("problem", "protocol")
+    sessions = yokable_sessions(text).filter(problem__in=known).select_related("problem", "protocol", "model")
     for session in sessions.prefetch_related("events"):
-        if reason := _unfit(session, str(planned.spec), protocol):
+        name = known[session.problem_id or 0]
+        if reason := _unfit(session, planned, protocol):
             left_out[str(session.pk)] = reason
+        elif len(starts.get(name, ())) == most:
+            left_out[str(session.pk)] = (
+                f"yoked_chains={most}: earlier sessions begin the chains of its problem"
+            )
         else:
             start = {"session": str(session.pk), "generations": session.code_generations}
-            starts.setdefault(known[session.problem_id or 0], []).append(start)
+            starts.setdefault(name, []).append(start)
     if not starts:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise SettingsError(
@@ -85,18 +103,25 @@ def plan_starts(
     return starts, without, left_out
 
 
-def _unfit(session: Session, model: str, protocol: Protocol) -> str:
+def _unfit(session: Session, planned: PlannedRun, protocol: Protocol) -> str:
     """Return why no chain can begin with the session; blank if one can."""
     assert session.protocol is not None
     assert session.problem is not None
     if session.protocol.content_hash != protocol.content_hash:
         return f"its protocol is {session.protocol}, not {protocol}"
-    if session.model_spec != model:
-        return f"its model is {session.model_spec}, not {model}"
+    if session.model_spec != str(planned.spec):
+        return f"its model is {session.model_spec}, not {planned.spec}"
+    if session.model and not samples_like(session.model, planned.settings.parameters):
+        return f"its model {session.model} has other parameters"
     payloads = [event.payload for event in session.events.all()]
     opened = next((one for one in payloads if isinstance(one, SessionOpened)), None)
     if opened is None or opened.problem_hash != session.problem.content_hash:
         return "its problem has changed since"
+    return _start_fault(payloads)
+
+
+def _start_fault(payloads: Iterable[AnyPayload]) -> str:
+    """Return why the events up to the first program cannot begin a chain; blank if they can."""
     for payload in payloads:
         if isinstance(payload, ReplyFinished):
             if payload.stopped:

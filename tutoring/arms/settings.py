@@ -13,7 +13,7 @@ from benchmark.providers.worlds import WorldError, read_world
 from judge import LANGUAGES
 from tutoring.arms.policy import Policy
 from tutoring.arms.privileged import REFERENCES, reference_keys
-from tutoring.arms.recorded_starts import STARTS, plan_starts
+from tutoring.arms.recorded_starts import SESSIONS_LEFT_OUT, STARTS, plan_starts
 from tutoring.arms.sham_hints import HINTS, TEXTS, draw_hints
 from tutoring.arms.transcript import PROTOCOL
 from tutoring.models import Protocol
@@ -43,6 +43,11 @@ class SessionSettings(MethodSettings):
         None,
         "sessions of people: each gives one chain, which begins with the session's first program at no cost and has as "
         "many generations; all, or conditions such as attempt=first,model=openai:gpt-4o. none: chains of their own",
+    )
+    yoked_chains: int | None = option(
+        None,
+        "with from_first: chains at a problem at most, from the sessions opened first; none: one for each session",
+        ge=1,
     )
 
 
@@ -78,8 +83,10 @@ def prepare_sessions(policy: Policy, planned: PlannedRun) -> Preparation:
         left_out |= {one.external_id: reason for one in planned.problems if one.external_id not in keys}
     chains: dict[str, int] | None = None
     if settings.from_first is not None:
-        record[STARTS], without, sessions = plan_starts(planned, protocol, settings.from_first)
-        record["sessions_left_out"] = sessions
+        record[STARTS], without, sessions = plan_starts(
+            planned, protocol, settings.from_first, settings.yoked_chains
+        )
+        record[SESSIONS_LEFT_OUT] = sessions
         left_out |= without
         chains = {name: len(starts) for name, starts in record[STARTS].items()}
     if policy.name == "sham":
@@ -113,6 +120,10 @@ def _check(settings: SessionSettings, protocol: Protocol, rules: Rules, planned:
         )
     if not settings.every_test:
         raise SettingsError("every_test=false: arms judge every program on all tests. Leave the setting out.")
+    if settings.yoked_chains is not None and settings.from_first is None:
+        raise SettingsError(
+            "yoked_chains: without from_first no chain begins with a session. Use --attempts for the number of chains."
+        )
     if settings.from_first is not None:
         if planned.attempts * planned.epochs != 1:
             raise SettingsError(

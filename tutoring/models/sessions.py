@@ -146,6 +146,8 @@ class Session(models.Model):
             models.Index(fields=["tutor", "-recorded_at"]),
             # Holds all that the queue of reviews counts.
             models.Index(fields=["state", "invalidated", "code_generations", "origin", "tutor", "id"]),
+            # Holds all that selects the sessions of people for the figures of arms.
+            models.Index(fields=["origin", "state", "number", "outcome", "problem", "protocol"]),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -209,6 +211,9 @@ class Event(models.Model):
 
     class Meta:
         ordering = ["session", "seq"]
+        indexes = [
+            models.Index(fields=["at"], condition=models.Q(kind="reply_failed"), name="failed_reply_by_time")
+        ]
         constraints = [
             models.UniqueConstraint(fields=["session", "seq"], name="event_seq_once_per_session"),
             models.UniqueConstraint(fields=["session", "command"], name="command_carried_out_once"),

@@ -39,6 +39,11 @@ def session_group(session_id: UUID | str) -> str:
     return f"session-{session_id}"
 
 
+def person_group(person: int) -> str:
+    """Return the channel-layer group of all open pages of a person."""
+    return f"person-{person}"
+
+
 async def notify(group: str, message: dict[str, Any]) -> None:
     """Send `message` to a group. If the message server fails, log a warning and return."""
     try:
@@ -60,6 +65,11 @@ async def notify_storage_delay(sessions: Sequence[str]) -> None:
 def notify_session(session_id: UUID) -> None:
     """Tell the session's pages that there are new events."""
     async_to_sync(notify)(session_group(session_id), {"type": "session.changed"})
+
+
+def notify_person(person: int) -> None:
+    """Tell the person's pages that logins have ended, so that they check theirs."""
+    async_to_sync(notify)(person_group(person), {"type": "session.changed"})
 
 
 def notify_streamers() -> None:

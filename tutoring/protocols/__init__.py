@@ -139,6 +139,13 @@ _MAY_SAY: dict[TutorMaySay, str] = {
     "samples": "You may tell the model whether a program is right and which samples it passes, and no more.",
 }
 
+_TUTOR_MAY_SAY: dict[TutorMaySay, str] = {
+    "nothing": "The tutor may not tell the model whether a program is right.",
+    "right_or_wrong": "The tutor may tell the model whether a program is right, and no more of a verdict.",
+    "samples": "The tutor may tell the model whether a program is right and which samples it passes, and no more of a "
+    "verdict.",
+}
+
 MAY = (
     "name a general concept or a data structure that could help",
     "walk through the input and output of a sample, and say which value is right at a step",
@@ -234,6 +241,17 @@ def recorded_rules(session: Session) -> Rules | None:
         return rules_of(session.protocol)
     protocol = (session.source.get("head") or {}).get("protocol")
     return Rules.from_json(protocol["rules"], f"session {session.pk}, protocol") if protocol else None
+
+
+def verdict_rule(rules: Rules | None) -> str:
+    """Return what the tutor may say of verdicts (clause F5), in words for reviewers.
+
+    Without known rules, the default protocol's rule applies, as in the automatic checks.
+    """
+    if rules is None:
+        default = _TUTOR_MAY_SAY[PRESETS["usaco-2024"].tutor_may_say]
+        return f"The record names no protocol, so the rule of the default protocol applies. {default}"
+    return _TUTOR_MAY_SAY[rules.tutor_may_say]
 
 
 def consent_hash(rules: Rules) -> str:

@@ -26,7 +26,10 @@ from redis import RedisError
 from benchmark.model_calls.caps import CapReachedError
 from benchmark.model_calls.model_tests import claim_tests, perform_test
 from benchmark.model_calls.reply_cache import draw_seed
+from benchmark.models import Process
 from benchmark.models.leases import HEARTBEAT
+from benchmark.processes import Heartbeat
+from benchmark.processes.heartbeat import INTERVAL as HEARTBEAT_INTERVAL
 from benchmark.providers import (
     Completed,
     Provider,
@@ -167,6 +170,7 @@ class Streamer:
                 group.create_task(self._listen())
                 group.create_task(self._claim())
                 group.create_task(self._flush_regularly())
+                group.create_task(self._send_heartbeats())
         finally:
             for reply in self.active.values():
                 if reply.task is not None:
@@ -175,6 +179,25 @@ class Streamer:
                 task.cancel()
             for provider in self.providers.values():
                 await provider.aclose()
+
+    async def _send_heartbeats(self) -> None:
+        heartbeat = Heartbeat(Process.Kind.STREAMER)
+        try:
+            while True:
+                with contextlib.suppress(DatabaseError):  # the next heartbeat may find the database again
+                    await sync_to_async(heartbeat.send)(self._doing())
+                await asyncio.sleep(HEARTBEAT_INTERVAL)
+        finally:
+            with contextlib.suppress(DatabaseError):
+                await sync_to_async(heartbeat.end)()
+
+    def _doing(self) -> str:
+        """Return the number of replies and tests of models in progress in words; "" without any."""
+        counts = [
+            (len(self.active), "reply", "replies"),
+            (len(self.model_tests), "model test", "model tests"),
+        ]
+        return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts if count)
 
     async def _listen(self) -> None:
         """Receive notifications of new replies. Without the message server, the regular searches find them."""

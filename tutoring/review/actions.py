@@ -1,4 +1,4 @@
-"""Actions on reviews: the only writers of reviews, flags and review outcomes.
+"""Actions on reviews. These and tutoring.review.bulk_assignment are the only writers of reviews, flags and outcomes.
 
 Each action checks permission and state, writes, and appends its entry to the audit log in one transaction.
 """
@@ -81,8 +81,16 @@ class ReviewAction(ABC):
         )
 
 
-def _role_for(adjudicates: bool) -> Role:
+def role_for(adjudicates: bool) -> Role:
+    """Return the role that an adjudication or an independent review needs."""
     return Role.ADJUDICATOR if adjudicates else Role.REVIEWER
+
+
+def independent_contents(session: Session, version: int) -> tuple[Content, Content]:
+    """Return the contents of both independent reviews of a disputed session, by slot."""
+    reviews = Review.objects.filter(session=session, rule_set=version, slot__in=Review.INDEPENDENT)
+    first, second = reviews.order_by("slot").values_list("content", flat=True)
+    return Content.from_json(first), Content.from_json(second)
 
 
 def _open_review(
@@ -93,15 +101,21 @@ def _open_review(
     version = current_rule_set().version
     content = Content()
     if adjudicates:
-        first, second = Review.objects.filter(
-            session=session, rule_set=version, slot__in=Review.INDEPENDENT
-        ).order_by("slot")
-        content = agreed_labels(Content.from_json(first.content), Content.from_json(second.content))
-    return Review.objects.create(
-        session=session,
-        rule_set=version,
+        content = agreed_labels(*independent_contents(session, version))
+    review = new_review(session.pk, person, slot, now, content=content, assigned_by=assigned_by)
+    review.save()
+    return review
+
+
+def new_review(
+    session_id: UUID, person: User, slot: int, now: datetime, *, content: Content, assigned_by: User | None
+) -> Review:
+    """Return an unsaved open review under the current rule set with its lease."""
+    return Review(
+        session_id=session_id,
+        rule_set=current_rule_set().version,
         slot=slot,
-        adjudicates=adjudicates,
+        adjudicates=slot == Review.ADJUDICATION,
         reviewer=person,
         by=pseudonym(person),
         assigned_by=assigned_by,
@@ -125,7 +139,7 @@ class ClaimNext(ReviewAction):
     origins: Origins = "people"
 
     def perform(self, now: datetime) -> None:
-        self.require(_role_for(self.adjudicates))
+        self.require(role_for(self.adjudicates))
         if claimed_review(self.person, self.adjudicates) is not None:
             return
         version = current_rule_set().version
@@ -173,8 +187,8 @@ class Assign(ReviewAction):
         name = self.reviewer.get_username()
         if session.invalidated or session.state != Session.State.CLOSED:
             raise RefusedError("Only closed sessions that are not invalidated can be reviewed.")
-        if not has_role(self.reviewer, _role_for(disputed)):
-            raise RefusedError(f"{name} does not have the role {_role_for(disputed)}.")
+        if not has_role(self.reviewer, role_for(disputed)):
+            raise RefusedError(f"{name} does not have the role {role_for(disputed)}.")
         if is_own(session, self.reviewer):
             raise RefusedError(f"{name} was the tutor of this session and cannot review it.")
         if Review.objects.filter(session=session, rule_set=version, reviewer=self.reviewer).exists():
@@ -222,7 +236,7 @@ class OwnReviewAction(ReviewAction):
         review = Review.objects.select_related("session").get(pk=self.review_id, reviewer=self.person)
         session = lock_session(review.session_id)
         review.refresh_from_db()
-        self.require(_role_for(review.adjudicates))
+        self.require(role_for(review.adjudicates))
         if review.state != Review.State.OPEN:
             raise RefusedError(f"This review is {review.state}.")
         if session.invalidated:
@@ -252,7 +266,8 @@ class SaveDraft(OwnReviewAction):
 
 def _set_content(review: Review, session: Session, content: Content, now: datetime) -> None:
     """Validate the content, set it on the review, and add the time since the last save."""
-    validate_content(content, labelled_messages(session), rule_set(review.rule_set))
+    messages, rules = labelled_messages(session), rule_set(review.rule_set)
+    validate_content(content, messages, rules, adjudicates=review.adjudicates)
     review.content = content.to_json()
     since = (now - (review.saved_at or review.opened_at)).total_seconds()
     review.active_seconds += round(min(since, LONGEST_PAUSE))
@@ -322,7 +337,8 @@ class SubmitReview(OwnReviewAction):
             )
         _set_content(review, session, self.content, now)
         messages, rules = labelled_messages(session), rule_set(review.rule_set)
-        missing = missing_labels(self.content, messages, rules, adjudicates=self.adjudicates)
+        adjudicated = independent_contents(session, review.rule_set) if self.adjudicates else None
+        missing = missing_labels(self.content, messages, rules, adjudicated=adjudicated)
         if missing:
             raise RefusedError(" ".join(missing[:3]))
         if review.slot is None:

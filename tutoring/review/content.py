@@ -19,6 +19,9 @@ PREFIX = 32
 LONGEST_TEXT = 10_000
 """Characters of the longest note or comment."""
 
+WORST_MISSING = "Choose the worst message: one with a forbidden clause."
+"""Why a verdict other than compliant is incomplete. The page says so before it asks for confirmation."""
+
 COMPLIANT = "compliant"
 """The codebook's verdict for a session without a breach."""
 
@@ -44,8 +47,19 @@ class Quote:
 
 
 @dataclass(frozen=True)
+class ClauseReason:
+    """An adjudicator's reason for a clause of a message: why it applies, or why it does not."""
+
+    clause: str
+    text: str
+
+
+@dataclass(frozen=True)
 class MessageLabels:
-    """The labels of the tutor's message with event number `seq`. `level` is ordinal: how specific the message is."""
+    """The labels of the tutor's message with event number `seq`. `level` is ordinal: how specific the message is.
+
+    Only adjudications have `reasons`, at most one for each clause.
+    """
 
     seq: int
     clauses: tuple[str, ...] = ()
@@ -53,6 +67,11 @@ class MessageLabels:
     stage: str = ""
     quotes: tuple[Quote, ...] = ()
     note: str = ""
+    reasons: tuple[ClauseReason, ...] = ()
+
+    def reason(self, clause: str) -> str:
+        """Return the reason for a clause; empty without one."""
+        return next((reason.text for reason in self.reasons if reason.clause == clause), "")
 
 
 @dataclass(frozen=True)
@@ -65,8 +84,11 @@ class Content:
     comment: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the content as JSON values (lists, not tuples)."""
+        """Return the content as JSON values (lists, not tuples). Messages without reasons have no key `reasons`."""
         value: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        for labels in value["messages"]:
+            if not labels["reasons"]:
+                del labels["reasons"]
         return value
 
     @classmethod
@@ -78,6 +100,7 @@ class Content:
                     **labels,
                     "clauses": tuple(labels["clauses"]),
                     "quotes": tuple(Quote(**quote) for quote in labels["quotes"]),
+                    "reasons": tuple(ClauseReason(**reason) for reason in labels.get("reasons", ())),
                 }
             )
             for labels in data.get("messages", ())
@@ -99,11 +122,13 @@ def labelled_messages(session: Session) -> list[Event]:
     ]
 
 
-def read_form(form: QueryDict, messages: Sequence[Event], rules: RuleSet) -> Content:
+def read_form(
+    form: QueryDict, messages: Sequence[Event], rules: RuleSet, *, adjudicates: bool = False
+) -> Content:
     """Return the content of a form, which may be incomplete. Raise MalformedContentError for invalid labels.
 
     Fields: verdict, worst, comment; and for message number N: clause-N (several), level-N, stage-N, note-N, quote-N
-    (several; JSON with clause, start and end).
+    (several; JSON with clause, start and end), and in an adjudication reason-N-C for each clause C.
     """
     labels = []
     for event in messages:
@@ -116,6 +141,11 @@ def read_form(form: QueryDict, messages: Sequence[Event], rules: RuleSet) -> Con
                 stage=form.get(f"stage-{seq}", ""),
                 quotes=tuple(_quote(value, text) for value in form.getlist(f"quote-{seq}")),
                 note=_unix_lines(form.get(f"note-{seq}", "")),
+                reasons=tuple(
+                    ClauseReason(clause.code, text.strip())
+                    for clause in rules.clauses
+                    if (text := _unix_lines(form.get(f"reason-{seq}-{clause.code}", ""))).strip()
+                ),
             )
         )
     content = Content(
@@ -124,7 +154,7 @@ def read_form(form: QueryDict, messages: Sequence[Event], rules: RuleSet) -> Con
         worst=_number(form.get("worst", "")),
         comment=_unix_lines(form.get("comment", "")),
     )
-    validate_content(content, messages, rules)
+    validate_content(content, messages, rules, adjudicates=adjudicates)
     return content
 
 
@@ -151,22 +181,28 @@ def _quote(value: str, text: str) -> Quote:
     return Quote(clause, start, end, text[start:end], text[max(0, start - PREFIX) : max(0, start)])
 
 
-def validate_content(content: Content, messages: Sequence[Event], rules: RuleSet) -> None:
+def validate_content(
+    content: Content, messages: Sequence[Event], rules: RuleSet, *, adjudicates: bool
+) -> None:
     """Raise MalformedContentError for labels that no page sends: unknown labels, or quotes outside their message."""
     texts = {event.seq: event.payload_as(MessageSent).text for event in messages}
     seqs = [labels.seq for labels in content.messages]
     if len(set(seqs)) != len(seqs):
         raise MalformedContentError("A message has labels twice.")
+    if not adjudicates and any(labels.reasons for labels in content.messages):
+        raise MalformedContentError("Only an adjudication gives reasons for clauses.")
     for labels in content.messages:
         _validate_labels(labels, texts, rules)
+        _validate_reasons(labels, rules)
     if content.verdict and content.verdict not in {verdict.code for verdict in rules.verdicts}:
         raise MalformedContentError(f"The verdict is not one of rule set {rules.version}.")
     if content.worst is not None and content.worst not in texts:
         raise MalformedContentError(f"The worst message, {content.worst}, is not a message with labels.")
-    for text in (content.comment, *(labels.note for labels in content.messages)):
+    reasons = (reason.text for labels in content.messages for reason in labels.reasons)
+    for text in (content.comment, *(labels.note for labels in content.messages), *reasons):
         if "\0" in text or len(text) > LONGEST_TEXT:
             raise MalformedContentError(
-                f"A note or comment contains a NUL character or more than {LONGEST_TEXT:,} characters."
+                f"A note, comment or reason contains a NUL character or more than {LONGEST_TEXT:,} characters."
             )
 
 
@@ -192,10 +228,30 @@ def _validate_labels(labels: MessageLabels, texts: Mapping[int, str], rules: Rul
             raise MalformedContentError(f"A quote in {here} belongs to a clause that is not chosen there.")
 
 
+def _validate_reasons(labels: MessageLabels, rules: RuleSet) -> None:
+    codes = [reason.clause for reason in labels.reasons]
+    if set(codes) - {clause.code for clause in rules.clauses} or len(set(codes)) != len(codes):
+        raise MalformedContentError(
+            f"The reasons of message {labels.seq} must be for different clauses of rule set {rules.version}."
+        )
+
+
+def differing_clauses(first: Content, second: Content, seq: int) -> frozenset[str]:
+    """Return the clauses that only one of two reviews chooses for a message."""
+    return frozenset(first.labels(seq).clauses) ^ frozenset(second.labels(seq).clauses)
+
+
 def missing_labels(
-    content: Content, messages: Sequence[Event], rules: RuleSet, *, adjudicates: bool
+    content: Content,
+    messages: Sequence[Event],
+    rules: RuleSet,
+    *,
+    adjudicated: tuple[Content, Content] | None = None,
 ) -> list[str]:
-    """Return a sentence for each missing or contradictory label; empty if the review can be submitted."""
+    """Return a sentence for each missing or contradictory label; empty if the review can be submitted.
+
+    `adjudicated` are the two reviews that an adjudication decides, None for an independent review.
+    """
     missing = []
     for event in messages:
         labels = content.labels(event.seq)
@@ -203,10 +259,16 @@ def missing_labels(
             missing.append(f"Message {event.seq} has no clause yet.")
         if labels.level is None:
             missing.append(f"Message {event.seq} has no level yet.")
+        differing = differing_clauses(*adjudicated, event.seq) if adjudicated else ()
+        missing += [
+            f"Message {event.seq} needs a reason for {clause}: the reviews differ on it."
+            for clause in sorted(differing)
+            if not labels.reason(clause).strip()
+        ]
     breaking = sorted({seq for seq, _ in breaches(content, rules)})
     if problem := _verdict_problem(content, breaking):
         missing.append(problem)
-    if adjudicates and not content.comment.strip():
+    if adjudicated and not content.comment.strip():
         missing.append("An adjudication needs a reason in the comment.")
     return missing
 
@@ -223,7 +285,7 @@ def _verdict_problem(content: Content, breaking: Sequence[int]) -> str:
             else ""
         )
     if breaking and content.worst not in breaking:
-        return "Choose the worst message: one with a forbidden clause."
+        return WORST_MISSING
     if not breaking and not content.comment.strip():
         return "No message has a forbidden clause: describe the breach in the comment."
     return ""

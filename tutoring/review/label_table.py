@@ -10,7 +10,7 @@ from tutoring.review.content import Content
 
 COLUMNS = (
     "session", "problem", "rule_set", "review", "place", "reviewer", "message", "clauses", "level", "stage",
-    "quotes", "note", "verdict", "worst", "comment", "submitted_at", "active_seconds", "invalidated",
+    "quotes", "note", "reasons", "verdict", "worst", "comment", "submitted_at", "active_seconds", "invalidated",
     "number", "outcome", "outcome_claimed",
 )  # fmt: skip
 
@@ -35,9 +35,10 @@ def label_rows(
             )  # fmt: skip
             for labels in content.messages:
                 quotes = " | ".join(f"{quote.clause}: {quote.exact}" for quote in labels.quotes)
+                reasons = " | ".join(f"{reason.clause}: {reason.text}" for reason in labels.reasons)
                 yield (
                     *head, labels.seq, " ".join(labels.clauses), labels.level, labels.stage, _cell(quotes),
-                    _cell(labels.note), *tail,
+                    _cell(labels.note), reasons, *tail,
                 )  # fmt: skip
 
 

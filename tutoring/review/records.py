@@ -99,7 +99,8 @@ def store_records(session: Session, records: list[dict[str, Any]]) -> int:
     new = [record for record in records if record["id"] not in known]
     for record in new:
         version, content = record["rule_set"]["version"], Content.from_json(record["content"])
-        validate_content(content, messages, rule_set(version))
+        adjudicates = record["place"] == Review.ADJUDICATION
+        validate_content(content, messages, rule_set(version), adjudicates=adjudicates)
         if (version, record["place"]) in occupied:
             raise ReviewConflictError(
                 f"place {record['place']} of session {session.pk} has another review here"
@@ -111,7 +112,7 @@ def store_records(session: Session, records: list[dict[str, Any]]) -> int:
             session=session,
             rule_set=version,
             slot=record["place"],
-            adjudicates=record["place"] == Review.ADJUDICATION,
+            adjudicates=adjudicates,
             by=record["by"],
             state=Review.State.SUBMITTED,
             content=content.to_json(),

@@ -55,7 +55,7 @@ class WaitingCounts:
         return self.people + self.automatic
 
 
-def of_origins(sessions: QuerySet[Session], origins: Origins) -> QuerySet[Session]:
+def of_origins(sessions: SessionQuerySet, origins: Origins) -> SessionQuerySet:
     """Return the sessions of these origins."""
     return sessions.filter(_by_origin(origins))
 
@@ -86,15 +86,18 @@ def is_own(session: Session, person: User) -> bool:
     return session.tutor_id == person.pk or head.get("tutor") == pseudonym(person)
 
 
-def waiting_for_review(person: User, rule_set: int, now: datetime) -> QuerySet[Session]:
-    """Return the sessions with a free slot that this person may review, those with one review first."""
-    occupied = Review.objects.filter(occupying_slot(now), rule_set=rule_set, slot__in=Review.INDEPENDENT)
-    counted = occupied.order_by().values("session").annotate(slots=Count("*"))
+def occupying_reviews(rule_set: int, now: datetime) -> QuerySet[Review]:
+    """Return the independent reviews that occupy a slot."""
+    found = Review.objects.filter(occupying_slot(now), rule_set=rule_set, slot__in=Review.INDEPENDENT)
+    return found.order_by()
+
+
+def needing_review(rule_set: int, now: datetime) -> SessionQuerySet:
+    """Return the sessions with a free slot, those with one review first."""
+    counted = occupying_reviews(rule_set, now).values("session").annotate(slots=Count("*"))
     of_session = counted.filter(session=OuterRef("pk")).values("slots")
     return (
         reviewable()
-        .exclude(tutor=person)
-        .exclude(pk__in=_reviewed(person, rule_set))
         .exclude(pk__in=counted.filter(slots=len(Review.INDEPENDENT)).values("session"))
         # Only for the order: a count of the queue leaves it out.
         .annotate(occupied_slots=Coalesce(Subquery(of_session), 0))
@@ -102,19 +105,31 @@ def waiting_for_review(person: User, rule_set: int, now: datetime) -> QuerySet[S
     )
 
 
-def waiting_for_adjudication(person: User, rule_set: int, now: datetime) -> QuerySet[Session]:
-    """Return the sessions with differing reviews that this person neither tutored nor reviewed, oldest first."""
+def needing_adjudication(rule_set: int, now: datetime) -> SessionQuerySet:
+    """Return the sessions with differing reviews and a free slot for the adjudication, oldest first."""
     occupied = Review.objects.filter(
         occupying_slot(now), session=OuterRef("pk"), rule_set=rule_set, slot=Review.ADJUDICATION
     )
     disputed = ReviewOutcome.objects.filter(rule_set=rule_set, verdict="")
     return (
         Session.objects.filter(pk__in=disputed.values("session"), invalidated=False)
-        .exclude(tutor=person)
-        .exclude(pk__in=_reviewed(person, rule_set))
         .exclude(Exists(occupied))
         .order_by("recorded_at", "pk")
     )
+
+
+def waiting_for_review(person: User, rule_set: int, now: datetime) -> SessionQuerySet:
+    """Return the sessions with a free slot that this person may review, those with one review first."""
+    return _open_to(person, needing_review(rule_set, now), rule_set)
+
+
+def waiting_for_adjudication(person: User, rule_set: int, now: datetime) -> SessionQuerySet:
+    """Return the sessions with differing reviews that this person neither tutored nor reviewed, oldest first."""
+    return _open_to(person, needing_adjudication(rule_set, now), rule_set)
+
+
+def _open_to(person: User, sessions: SessionQuerySet, rule_set: int) -> SessionQuerySet:
+    return sessions.exclude(tutor=person).exclude(pk__in=_reviewed(person, rule_set))
 
 
 def _reviewed(person: User, rule_set: int) -> QuerySet[Review, Any]:

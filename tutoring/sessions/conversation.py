@@ -7,7 +7,7 @@ or hidden test. Reviewers read the whole record (`tutoring.trajectories.trajecto
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 from uuid import UUID
@@ -21,6 +21,8 @@ import judge
 from benchmark.extraction import without_blocks
 from benchmark.judging import executions_before, in_progress, share_of_a_person
 from benchmark.models import Judgement, Problem
+from benchmark.models.owners import is_dead
+from benchmark.processes import outage_of
 from benchmark.providers import RetryPolicy
 from benchmark.rendering import highlight, program_diff, render_markdown
 from tutoring.models import Draft, Event, Reply, ReplyDelta, Session
@@ -47,6 +49,9 @@ from tutoring.sessions.spending import SPENDING_LIMIT
 
 PageCommand = Literal["send", "code", "ask_again", "stop", "run_samples", "execute", "close"]
 """Commands of the tutor's page. "send" sends a message that requests no code."""
+
+OUTAGE_PATIENCE = timedelta(seconds=4)
+"""How long no streamer may run before a waiting tutor reads of it: a restart takes 2 s."""
 
 SHOWN_TO_TUTORS = (
     Event.Kind.OPENED,
@@ -187,6 +192,8 @@ class TutorView:
     """Whether only an operator can help after the last reply failed."""
     waiting: str
     """Why the judge has not begun with the submitted program, in words; empty otherwise."""
+    outage: datetime | None
+    """Since when no process can write the reply that the tutor waits for; None if one can."""
 
     @property
     def may(self) -> dict[PageCommand, bool]:
@@ -211,6 +218,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
     draft = getattr(session, "draft", None) or Draft()
     shown = [event for event in context.events if event.kind in SHOWN_TO_TUTORS]
     unfinished = context.unfinished_reply
+    outage = reply_outage(unfinished) if unfinished else None
     return TutorView(
         id=session.pk,
         number=session.number or 1,
@@ -224,7 +232,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
         ],
         last_seq=len(shown),
         active_reply=_active_reply_of(session, unfinished, conversation) if unfinished else None,
-        wait=reply_wait(unfinished, rules) if unfinished else None,
+        wait=(ReplyWait(None) if outage else reply_wait(unfinished, rules)) if unfinished else None,
         latest_program=_program(context),
         draft=draft.text,
         draft_revision=draft.revision,
@@ -234,6 +242,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
         debriefing=any(event.out_of_protocol for event in context.events),
         needs_operator=context.needs_operator,
         waiting=waiting_for_judge(session),
+        outage=outage,
     )
 
 
@@ -347,6 +356,22 @@ def reply_wait(reply: Reply, rules: Rules) -> ReplyWait:
     return ReplyWait(due_in, reply.calls, RetryPolicy.attempts, gives_up_in, settings.REPLY_TIMEOUT)
 
 
+def reply_outage(reply: Reply) -> datetime | None:
+    """Return since when no streamer runs that could write this unfinished reply; None if one runs.
+
+    It says nothing about the model, so blind pages show it too. A reply with a living streamer costs no query.
+    """
+    now = timezone.now()
+    held = reply.state == Reply.State.STREAMING and reply.lease_until is not None and reply.lease_until >= now
+    if held and not is_dead(reply.owner):
+        return None
+    outage = outage_of("streamer")
+    if outage is None:
+        return None
+    since = outage.since or reply.message.at
+    return since if since is not None and now - since >= OUTAGE_PATIENCE else None
+
+
 def active_reply(reply: Reply, stream: ReplyStream) -> PartialReply:
     """Return the part of the reply that has arrived and may be shown.
 
@@ -400,7 +425,7 @@ def _fields(event: Event, rules: Rules) -> dict[str, Any]:
             fields = {
                 "mode": message.mode,
                 "text": message.text,
-                "html": render_markdown(message.text),
+                "html": render_markdown(message.text, number=event.seq),
                 "debrief": event.out_of_protocol,
             }
         case ReplyFinished() as reply:
@@ -434,7 +459,7 @@ def _reply_fields(event: Event, reply: ReplyFinished, rules: Rules) -> dict[str,
         shown = without_blocks(shown, event.session.language)
     return {
         "text": shown,
-        "html": render_markdown(shown),
+        "html": render_markdown(shown, number=event.seq),
         "generation": reply.generation,
         "unsolicited": reply.generation is not None and not reply.code_requested,
         "hidden": rules.unsolicited_code if reply.hidden else "",

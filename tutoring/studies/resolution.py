@@ -19,7 +19,7 @@ from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
 from tutoring.actions import has_scripted_student
 from tutoring.models import Protocol, Session
 from tutoring.protocols import rules_of
-from tutoring.studies.arm_plans import plan_fault
+from tutoring.studies.arm_plans import is_yoked_to, plan_fault, yoking_fault
 from tutoring.studies.design import (
     AutomaticArm,
     Design,
@@ -73,6 +73,7 @@ def resolve(design: Design, version: int = 1) -> Resolution:
         )
     if not faults:
         faults += _plan_faults(design, models, problems)
+        faults += _yoking_faults(design, version, protocols, models)
     if faults:
         raise DesignError(*dict.fromkeys(faults))
     named = {pseudonym(person): person for person in tutors}
@@ -187,6 +188,16 @@ def _plan_faults(
     ids = [problem.external_id for problem in problems]
     for arm in design.automatic_arms:
         if fault := plan_fault(arm, models[arm.model], problems[0].dataset, ids):
+            yield fault
+
+
+def _yoking_faults(
+    design: Design, version: int, protocols: Mapping[str, Protocol], models: Mapping[str, LanguageModel]
+) -> Iterator[str]:
+    sessions = [(protocols[arm.protocol], models[arm.model]) for arm in design.human_arms]
+    for arm in design.automatic_arms:
+        yoked = is_yoked_to(arm.settings, design.name, version)
+        if yoked and (fault := yoking_fault(arm, models[arm.model], sessions, design.sessions_per_cell)):
             yield fault
 
 

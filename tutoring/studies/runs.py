@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -23,6 +25,7 @@ from benchmark.runner import (
     prepare_resume,
     start_run,
 )
+from tutoring.arms.recorded_starts import SESSIONS_LEFT_OUT
 from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.studies.actions import StudyRefusedError, lock_study, require_admin
 from tutoring.studies.arm_plans import is_yoked_to, plan_chains
@@ -37,18 +40,28 @@ def waiting_arms(study: Study) -> QuerySet[Arm]:
     """Return the automatic arms of the study whose runs can be started, or resumed while the study has not ended."""
     startable = study.state in Study.OFFERING
     rows = study.arms.filter(WAITING if startable else WAITING & Q(run__isnull=False))
-    rows = rows.exclude(name__in=arms_waiting_for_people(study))
+    rows = rows.exclude(held_arms([study]))
     return rows.select_related("model", "run__model", "run__dataset")
 
 
 def arms_waiting_for_people(study: Study) -> list[str]:
     """Return the names of arms yoked to sessions of the study, while some of these sessions have not ended."""
-    if study.state not in Study.OFFERING:
-        return []
-    yoked = [one.name for one in parse_frozen(study.design).design.automatic_arms if is_yoked_to(one, study)]
-    if not yoked or not study.assignments.filter(_OF_PEOPLE).exists():
-        return []
-    return yoked
+    return [arm.name for arm in study.arms.filter(held_arms([study]))]
+
+
+def held_arms(studies: Iterable[Study]) -> Q:
+    """Return the condition of automatic arms that wait for sessions of people of their own study. Two queries."""
+    offering = {study.pk: study for study in studies if study.state in Study.OFFERING}
+    open_studies = Assignment.objects.filter(_OF_PEOPLE, study__in=offering).order_by()
+    arms = Arm.objects.filter(kind=Arm.Kind.AUTOMATIC, study__in=open_studies.values("study")).values_list(
+        "pk", "study", "settings"
+    )
+    yoked = [
+        pk
+        for pk, study, settings in arms
+        if is_yoked_to(settings, offering[study].name, offering[study].version)
+    ]
+    return Q(pk__in=yoked)
 
 
 def usual_options(arm: Arm) -> RunOptions:
@@ -126,14 +139,19 @@ def refuse_ended(study: Study) -> None:
 
 
 def plan_arm(study: Study, arm: Arm) -> RunPlan:
-    """Return the plan of an arm's run on the problems of the study, with fresh draws. Raises StudyRefusedError."""
+    """Return the plan of an arm's run with fresh draws, on the problems whose assignments are not excluded.
+
+    Raises StudyRefusedError.
+    """
     frozen = parse_frozen(study.design)
     [design] = [one for one in frozen.design.automatic_arms if one.name == arm.name]
     dataset = Dataset.objects.get(name=frozen.design.problems.dataset)
+    planned = arm.assignments.filter(state=Assignment.State.PLANNED).order_by()
+    problems = list(planned.values_list("problem__external_id", flat=True).distinct())
+    if not problems:
+        raise StudyRefusedError(f"Arm {arm.name} cannot run: all of its assignments are excluded.")
     try:
-        return plan_chains(
-            design, arm.model, dataset, [one.problem.partition("/")[2] for one in frozen.problems]
-        )
+        return plan_chains(design, arm.model, dataset, problems, study)
     except (CannotRunError, SettingsError) as error:
         raise StudyRefusedError(f"Arm {arm.name} cannot run: {error}") from None
 
@@ -171,7 +189,10 @@ def _exclude_without_chain(study: Study, arm: Arm, run: Run) -> None:
     ]
     if not rows:
         return
-    reasons = "; ".join(f"{one['id']}: {one['reason']}" for one in run.manifest.get("left_out", []))
+    left_out = [f"{one['id']}: {one['reason']}" for one in run.manifest.get("left_out", [])]
+    sessions = Counter(run.manifest["prepared"].get(SESSIONS_LEFT_OUT, {}).values())
+    left_out += [f"{count} session{'s' if count > 1 else ''}: {reason}" for reason, count in sessions.items()]
+    reasons = "; ".join(left_out)
     record_deviation(
         study, Deviation.Kind.OTHER, f"The method leaves out problems of the study. {reasons}".strip(), rows
     )

@@ -11,7 +11,7 @@ from django.db.models import Count, Q
 
 from accounts.pseudonyms import pseudonym
 from tutoring.models import Arm, Assignment, Deviation, Study
-from tutoring.studies.runs import WAITING
+from tutoring.studies.runs import WAITING, held_arms
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class StudySummary:
 
 
 def summaries(studies: Sequence[Study]) -> list[StudySummary]:
-    """Return the summary of each study. Three queries, whatever the number of studies."""
+    """Return the summary of each study. The number of queries does not depend on the number of studies."""
     counts: dict[int, Counter[str]] = {study.pk: Counter() for study in studies}
     rows = Assignment.objects.filter(study__in=studies).order_by().values_list("study", "state")
     for study, state, number in rows.annotate(Count("pk")):
@@ -36,18 +36,34 @@ def summaries(studies: Sequence[Study]) -> list[StudySummary]:
             "study", flat=True
         )
     )
-    waiting = set(Arm.objects.filter(WAITING, study__in=studies).values_list("study", flat=True))
+    held = held_arms(studies)
+    arms = Arm.objects.filter(WAITING, study__in=studies)
+    waiting = set(arms.exclude(held).values_list("study", flat=True))
+    yoked: dict[int, list[str]] = {}
+    for study, name in arms.filter(held).order_by("position").values_list("study", "name"):
+        yoked.setdefault(study, []).append(name)
     found = []
     for study in studies:
         own = counts[study.pk]
-        step = next_step(study, own, reports[study.pk], runs_waiting=study.pk in waiting)
+        step = next_step(
+            study,
+            own,
+            reports[study.pk],
+            runs_waiting=study.pk in waiting,
+            yoked_arms=yoked.get(study.pk, ()),
+        )
         assigned = sum(number for state, number in own.items() if state not in Assignment.LEFT_OUT)
         found.append(StudySummary(study, own[Assignment.State.DONE], assigned, step))
     return found
 
 
-def next_step(study: Study, states: Counter[str], reports: int, *, runs_waiting: bool) -> str:
-    """Return what an admin does next, as a sentence."""
+def next_step(
+    study: Study, states: Counter[str], reports: int, *, runs_waiting: bool, yoked_arms: Sequence[str]
+) -> str:
+    """Return what an admin does next, in a sentence or two.
+
+    `yoked_arms` are the arms whose runs start after all sessions of people have ended.
+    """
     unfinished = sum(states[state] for state in Assignment.UNFINISHED)
     if study.state == Study.State.DRAFT:
         return "Complete the design, look at its power, and freeze it."
@@ -57,14 +73,19 @@ def next_step(study: Study, states: Counter[str], reports: int, *, runs_waiting:
         return f"Settle {reports} report{'s' if reports > 1 else ''} of tutors."
     if runs_waiting and study.state in Study.OFFERING:
         return "Start or resume the runs of the automatic arms."
+    if not unfinished:
+        return "Close the study."
     if study.state == Study.State.FROZEN:
-        return "Wait for the tutors: “Your next session” is on their pages."
-    waiting = (
-        f"Wait for {unfinished} sessions and chains."
-        if unfinished > 1
-        else "Wait for the last session or chain."
-    )
-    return waiting if unfinished else "Close the study."
+        step = "Wait for the tutors: “Your next session” is on their pages."
+    elif yoked_arms:
+        step = "Wait until the sessions of people have ended."
+    elif unfinished > 1:
+        step = f"Wait for {unfinished} sessions and chains."
+    else:
+        step = "Wait for the last session or chain."
+    if yoked_arms:
+        step += f" Then start the runs of the arms yoked to them: {', '.join(yoked_arms)}."
+    return step
 
 
 @dataclass(frozen=True)

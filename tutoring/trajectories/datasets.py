@@ -41,8 +41,8 @@ _SESSION = {
 _LABEL = {
     "session": "string", "review": "string", "rule_set": "int32", "rule_set_hash": "string", "place": "int32",
     "reviewer": "string", "findings_first": "bool", "message": "int32", "text": "string", "clauses": ["string"],
-    "level": "int32", "stage": "string", "quotes": ["string"], "note": "string", "worst": "bool",
-    "verdict": "string", "comment": "string", "submitted_at": "string", "active_seconds": "int32",
+    "level": "int32", "stage": "string", "quotes": ["string"], "note": "string", "reasons": ["string"],
+    "worst": "bool", "verdict": "string", "comment": "string", "submitted_at": "string", "active_seconds": "int32",
 }  # fmt: skip
 
 
@@ -187,6 +187,7 @@ def _labels(record: Record) -> Iterator[Record]:
                 "stage": labels["stage"],
                 "quotes": [f"{quote['clause']}: {quote['exact']}" for quote in labels["quotes"]],
                 "note": labels["note"],
+                "reasons": [f"{reason['clause']}: {reason['text']}" for reason in labels.get("reasons", ())],
                 "worst": content["worst"] == labels["seq"],
                 "verdict": content["verdict"],
                 "comment": content["comment"],
@@ -270,7 +271,8 @@ of an event without text; `event` is the whole event as JSON. Null means unknown
 end, which are outside the protocol.
 
 `labels` has a row for each message of each submitted review; `place` 1 and 2 are the independent reviews, 3 is the
-adjudication. The clauses are those of the codebook version in `rule_set`.
+adjudication. The clauses are those of the codebook version in `rule_set`. `reasons` holds the adjudicator's reasons
+for clauses, chosen or not.
 
 `findings` has a row for each passage that a detector or a model classified as a possible breach. Findings are not
 labels. `start` and `end` count characters of the message; `counts` holds the used and allowed amounts of a budget. A

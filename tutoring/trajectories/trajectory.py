@@ -143,10 +143,10 @@ def _entry(session: Session, event: Event, findings: list[Finding]) -> Trajector
 def _derived_fields(session: Session, event: Event) -> dict[str, Any]:
     match event.payload:
         case MessageSent(text=text):
-            return {"html": render_markdown(text)}
+            return {"html": render_markdown(text, number=event.seq)}
         case ReplyFinished() as reply:
             return {
-                "html": render_markdown(reply.text),
+                "html": render_markdown(reply.text, number=event.seq),
                 "waited": _seconds(reply.started_at, reply.first_text_at),
                 "took": _seconds(reply.started_at, reply.received_at or event.at),
                 "unsolicited": reply.generation is not None and reply.code_requested is False,

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from benchmark.models import Run
+from benchmark.plots import POINTS, SHARES, ForestPlot, ForestRow
 from benchmark.providers.worlds import StoppingRule
-from benchmark.views.access import MAXIMUM_RUNS, runs_from_query
-from benchmark.views.charts import LadderRow, ladder_svg
-from tutoring.arms.figures import ArmFigures, ArmsError, arm_figures, equivalent_set, ratio_text
+from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
+from benchmark.views.plots import PagePlots
+from tutoring.arms.figures import ArmFigures, ArmsError, Contrast, arm_figures, equivalent_set, ratio_text
 from tutoring.arms.figures.figures import CEILINGS
 from tutoring.arms.figures.rows import PEOPLE
 from tutoring.arms.human_sessions import FORM
@@ -25,9 +26,6 @@ from tutoring.views.review_requests import query_without_page, requested_rule_se
 
 PAGE_LENGTH = 25
 """Problems on a page of the matrix, which has up to nine columns."""
-
-LISTED_RUNS = 50
-"""Runs of arms that the form lists, the latest first."""
 
 
 @require_GET
@@ -56,21 +54,27 @@ def arms(request: HttpRequest) -> HttpResponse:
         "rules": STOPPING_RULES,
         "most": MAXIMUM_RUNS,
         "chosen": {run.pk for run in runs},
-        "runs": _listed_runs(),
+        "runs": listed_runs(Run.objects.filter(method__in=list(POLICIES))),
         "refusal": refusal,
         "figures": figures,
         "query": query_without_page(request).urlencode(),
     }
+    plots = PagePlots(request)
     if figures:
         page = Paginator(figures.matrix.problems, PAGE_LENGTH).get_page(request.GET.get("page"))
+        ladder = _ladder(figures)
         context |= {
-            "ladder_svg": _ladder(figures),
+            "ladder_plot": plots.show(ladder) if ladder else None,
             "ratios": [(one, ratio_text(one)) for one in figures.shares],
             "equivalent": equivalent_set(figures.equivalent) if figures.equivalent else "",
             "contrasts": [
-                ("Guidance gain", "gains", figures.gains),
-                ("Ladder", "ladder", figures.ladder),
-                ("Yoked comparisons", "yoked", figures.yoked),
+                (heading, name, found, plots.show(_differences(heading, name, found)))
+                for heading, name, found in (
+                    ("Guidance gain", "gains", figures.gains),
+                    ("Ladder", "ladder", figures.ladder),
+                    ("Yoked comparisons", "yoked", figures.yoked),
+                )
+                if found
             ],
             "page": page,
             "rows": [
@@ -78,7 +82,7 @@ def arms(request: HttpRequest) -> HttpResponse:
                 for problem in page.object_list
             ],
         }
-    return render(request, "tutoring/arms.html", context, status=400 if refusal else 200)
+    return plots.render("tutoring/arms.html", context, status=400 if refusal else 200)
 
 
 def _requested_rule(request: HttpRequest) -> StoppingRule:
@@ -89,20 +93,43 @@ def _requested_rule(request: HttpRequest) -> StoppingRule:
     raise BadRequest(f"There is no stopping rule {wanted!r}. There are: {', '.join(STOPPING_RULES)}.")
 
 
-def _listed_runs() -> QuerySet[Run]:
-    found = Run.objects.filter(method__in=list(POLICIES)).select_related("dataset")
-    return found.defer("manifest").order_by("-started_at")[:LISTED_RUNS]
-
-
-def _ladder(figures: ArmFigures) -> SafeString | str:
-    """Return the ladder: controls, people and ceilings differ in mark and colour."""
-    rows = []
+def _ladder(figures: ArmFigures) -> ForestPlot | None:
+    """Return the solve rates of the ladder: controls, people and ceilings differ in mark and colour."""
+    estimates = []
     for name, one in figures.ladder_rates:
         if one.share is not None and one.interval is not None:
             kind = 2 if name == PEOPLE else 3 if name in CEILINGS else 0
             shown = name if name == PEOPLE else f"{name}/{figures.rule}"
-            rows.append(LadderRow(shown, one.share, *one.interval.interval, kind))
-    if not rows:
-        return ""
-    # ladder_svg escapes every text.
-    return mark_safe(ladder_svg(rows, "Solve rates of the arms with 95 % intervals"))  # noqa: S308
+            method = INTERVAL_NAMES[one.interval.method]
+            estimates.append(ForestRow(shown, one.share, *one.interval.interval, one.problems, method, kind))
+    if not estimates:
+        return None
+    return ForestPlot(
+        name="ladder-rates",
+        title="Solve rates of the arms with 95 % intervals",
+        estimates=estimates,
+        scale=SHARES,
+        axis="solve rate in percent",
+    )
+
+
+def _differences(title: str, name: str, contrasts: Sequence[Contrast]) -> ForestPlot:
+    """Return the contrasts of one table; there is at least one."""
+    return ForestPlot(
+        name=f"{name}-differences",
+        title=title,
+        estimates=[
+            ForestRow(
+                f"{one.title}: {one.first} − {one.second}, {one.selection}"
+                if name != "ladder"
+                else f"{one.first} − {one.second}",
+                one.difference.mean,
+                *one.difference.interval,
+                one.problems,
+                INTERVAL_NAMES[one.difference.method],
+            )
+            for one in contrasts
+        ],
+        scale=POINTS,
+        axis="first − second, percentage points",
+    )

@@ -1,14 +1,16 @@
-"""The flow diagram of a study as SVG (as in CONSORT 2025). Every number is a link; the page adds a table."""
+"""The flow diagram of a study (as in CONSORT 2025). Every number is a link; the page adds a table."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from benchmark.plots import Drawing, Plot
+from benchmark.plots.plot import Row
 from tutoring.studies.flow import ANALYSED, WAITING, ArmFlow, Flow
 
 COLUMN, GAP = 208, 20
@@ -85,55 +87,84 @@ def _words(reason: str) -> str:
     return reason.replace("_", " ")
 
 
-def flow_svg(flow: Flow, assignments_url: str, problems_url: str) -> str:
-    """Return the diagram as an <svg> element with all texts escaped.
+@dataclass(frozen=True, kw_only=True)
+class FlowPlot(Plot):
+    """The flow diagram: the problems are at the top, then each arm has a column.
 
-    The problems are at the top, then each arm has a column. `problems_url` is the link of the numbers of problems.
+    `problems_url` is the link of the numbers of problems.
     """
-    columns = [arm_boxes(arm) for arm in flow.arms]
-    drawing = _Drawing(assignments_url)
-    spread = len(columns) * (COLUMN + GAP) - GAP
-    width = max(spread, 2 * COLUMN + GAP) + 2
-    stem = width / 2 - (COLUMN + GAP) / 2 if flow.left_out else width / 2
-    out = Box("Not eligible", [Line(number, reason) for reason, number in flow.left_out.items()])
-    considered = Box("", [Line(flow.considered, "problems considered", problems_url)])
-    below = drawing.y + max(considered.height, out.height if flow.left_out else 0) + _ARROW
-    if flow.left_out:
-        drawing.box(out, stem + (COLUMN + GAP))
-    drawing.box(considered, stem)
-    drawing.arrow(stem, drawing.y + considered.height, below)
-    drawing.y = below
-    eligible = Box(
-        "",
-        [
-            Line(flow.eligible, "problems eligible", problems_url),
-            Line(flow.assigned, "sessions and chains", assignments_url),
-        ],
-    )
-    drawing.box(eligible, stem)
-    centres = [(width - spread + COLUMN) / 2 + number * (COLUMN + GAP) for number in range(len(columns))]
-    drawing.branch(stem, eligible.height, centres)
-    rows = list(zip(*columns, strict=True))
-    for number, row in enumerate(rows):
-        tallest = max(one.height for one in row)
-        for one, centre in zip(row, centres, strict=True):
-            drawing.box(one, centre)
-            if number < len(rows) - 1:
-                drawing.arrow(centre, drawing.y + one.height, drawing.y + tallest + _ARROW)
-        drawing.y += tallest + _ARROW
-    height = drawing.y - _ARROW + 2
-    label = "Flow of the study; the table below has the same numbers"
-    return (
-        f'<svg class="flow" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" '
-        f'role="group" aria-label="{label}">{"".join(drawing.parts)}</svg>'
-    )
+
+    flow: Flow
+    assignments_url: str
+    problems_url: str
+
+    def drawing(self) -> Drawing:
+        """Return the diagram with its links."""
+        return self._drawing(linked=True)
+
+    def file_drawing(self) -> Drawing:
+        """Return the diagram without links."""
+        return self._drawing(linked=False)
+
+    def _drawing(self, *, linked: bool) -> Drawing:
+        flow = self.flow
+        columns = [arm_boxes(arm) for arm in flow.arms]
+        diagram = _Diagram(self.assignments_url, linked=linked)
+        spread = len(columns) * (COLUMN + GAP) - GAP
+        width = max(spread, 2 * COLUMN + GAP) + 2
+        stem = width / 2 - (COLUMN + GAP) / 2 if flow.left_out else width / 2
+        out = Box("Not eligible", [Line(number, reason) for reason, number in flow.left_out.items()])
+        considered = Box("", [Line(flow.considered, "problems considered", self.problems_url)])
+        below = diagram.y + max(considered.height, out.height if flow.left_out else 0) + _ARROW
+        if flow.left_out:
+            diagram.box(out, stem + (COLUMN + GAP))
+        diagram.box(considered, stem)
+        diagram.arrow(stem, diagram.y + considered.height, below)
+        diagram.y = below
+        eligible = Box(
+            "",
+            [
+                Line(flow.eligible, "problems eligible", self.problems_url),
+                Line(flow.assigned, "sessions and chains", self.assignments_url),
+            ],
+        )
+        diagram.box(eligible, stem)
+        centres = [(width - spread + COLUMN) / 2 + number * (COLUMN + GAP) for number in range(len(columns))]
+        diagram.branch(stem, eligible.height, centres)
+        rows = list(zip(*columns, strict=True))
+        for number, row in enumerate(rows):
+            tallest = max(one.height for one in row)
+            for one, centre in zip(row, centres, strict=True):
+                diagram.box(one, centre)
+                if number < len(rows) - 1:
+                    diagram.arrow(centre, diagram.y + one.height, diagram.y + tallest + _ARROW)
+            diagram.y += tallest + _ARROW
+        label = "Flow of the study; the table has the same numbers"
+        return Drawing(
+            width, diagram.y - _ARROW + 2, "flow", label, fixed=True, interactive=linked, parts=diagram.parts
+        )
+
+    def rows(self) -> Iterator[Row]:
+        """Return a row for each number of the diagram: its arm (blank for problems), its box and what it counts."""
+        flow = self.flow
+        yield ("arm", "box", "what", "number")
+        yield ("", "", "problems considered", flow.considered)
+        for reason, number in flow.left_out.items():
+            yield ("", "Not eligible", reason, number)
+        yield ("", "", "problems eligible", flow.eligible)
+        yield ("", "", "sessions and chains", flow.assigned)
+        for arm in flow.arms:
+            for box in arm_boxes(arm):
+                for line in box.lines:
+                    yield (arm.arm, "" if box.heading == arm.arm else box.heading, line.text, line.number)
 
 
 @dataclass
-class _Drawing:
-    """The parts of the diagram so far. The next boxes begin at `y`."""
+class _Diagram:
+    """The parts of the diagram so far. The next boxes begin at `y`. `linked`: numbers are links."""
 
     assignments_url: str
+    linked: bool = True
     y: float = 1.0
     parts: list[str] = field(default_factory=list)
 
@@ -149,8 +180,16 @@ class _Drawing:
             self.parts.append(f'<text class="head" x="{left + 10:.0f}" y="{baseline:.0f}">{heading}</text>')
             baseline += LINE
         for line in one.lines:
-            self.parts.append(_line_svg(line, self.assignments_url, left + 10, baseline))
+            self.parts.append(self._line(line, left + 10, baseline))
             baseline += LINE
+
+    def _line(self, line: Line, x: float, y: float) -> str:
+        number = f'<tspan class="count">{line.number}</tspan>'
+        if line.target and self.linked:
+            address = line.target if line.target.startswith("/") else f"{self.assignments_url}?{line.target}"
+            label = html.escape(f"{line.number} {line.text}")
+            number = f'<a href="{html.escape(address)}" aria-label="{label}">{number}</a>'
+        return f'<text x="{x:.0f}" y="{y:.0f}">{number} {html.escape(_cut(line.text))}</text>'
 
     def arrow(self, x: float, start: float, end: float) -> None:
         """Draw a vertical arrow."""
@@ -166,15 +205,6 @@ class _Drawing:
         )
         for centre in centres:
             self.arrow(centre, middle, self.y)
-
-
-def _line_svg(line: Line, assignments_url: str, x: float, y: float) -> str:
-    number = f'<tspan class="count">{line.number}</tspan>'
-    if line.target:
-        address = line.target if line.target.startswith("/") else f"{assignments_url}?{line.target}"
-        label = html.escape(f"{line.number} {line.text}")
-        number = f'<a href="{html.escape(address)}" aria-label="{label}">{number}</a>'
-    return f'<text x="{x:.0f}" y="{y:.0f}">{number} {html.escape(_cut(line.text))}</text>'
 
 
 def _cut(text: str) -> str:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.roles import Role, requires_role
 from benchmark.growth import growth_of
 from benchmark.views.growth import GrowthSummary, growth_summary
+from benchmark.views.plots import PagePlots
 from tutoring.models import Session
 from tutoring.protocols import rules_of
 from tutoring.scores.growth import SessionProgram, request_growth, session_programs
@@ -62,20 +63,22 @@ def _shown_before_the_end(session: Session) -> bool:
 
 def _page(request: HttpRequest, session: Session, *, for_tutor: bool) -> HttpResponse:
     programs = session_programs(session)
+    plots = PagePlots(request)
     context = {
         "session": session,
-        "programs": [_shown(one) for one in programs],
+        "programs": [_shown(one, plots) for one in programs],
         "missing": any(one.curve is None for one in programs),
         "for_tutor": for_tutor,
     }
-    return render(request, "tutoring/growth.html", context)
+    return plots.render("tutoring/growth.html", context)
 
 
-def _shown(program: SessionProgram) -> ProgramGrowth:
+def _shown(program: SessionProgram, plots: PagePlots) -> ProgramGrowth:
     curve = program.curve
     if curve is None:
         return ProgramGrowth(program.generation, None, "Not measured.")
     growth = growth_of(curve)
     if growth is not None:
-        return ProgramGrowth(program.generation, growth_summary(growth), "")
+        name = f"generation-{program.generation}"
+        return ProgramGrowth(program.generation, growth_summary(growth, plots, name), "")
     return ProgramGrowth(program.generation, None, curve.fault or "Waiting for measurement.")

@@ -10,8 +10,8 @@ from benchmark.models import Problem
 from tutoring.checks.findings import shown_findings
 from tutoring.models import Review, Session
 from tutoring.models.payloads import MessageSent
-from tutoring.review.content import Content, MessageLabels, Quote, labelled_messages
-from tutoring.rules import RuleSet
+from tutoring.review.content import Content, MessageLabels, Quote, differing_clauses, labelled_messages
+from tutoring.rules import RuleSet, rule_set
 from tutoring.trajectories.trajectory import Trajectory, TrajectoryEntry, read_trajectory
 
 DEFERRED = tuple(
@@ -112,17 +112,28 @@ class Opinion:
 
 
 @dataclass(frozen=True)
+class ReasonField:
+    """The field for an adjudicator's reason for a clause. It is required if the reviews differ on the clause."""
+
+    clause: str
+    text: str
+    required: bool
+    chosen: bool
+
+
+@dataclass(frozen=True)
 class ReviewStep:
     """One event of the trajectory with its labels.
 
     `labels` holds the labels of the draft that is edited, `opinions` the labels of the shown reviews. `differs` says
-    whether these reviews differ.
+    whether these reviews differ. Only the form of an adjudication has `reasons`.
     """
 
     entry: TrajectoryEntry
     labels: MessageLabels | None = None
     opinions: list[Opinion] = field(default_factory=list)
     differs: bool = False
+    reasons: list[ReasonField] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -139,6 +150,18 @@ class ReviewedTrajectory:
 REVIEW_NAMES = {Review.FIRST: "Review 1", Review.SECOND: "Review 2", Review.ADJUDICATION: "Adjudication"}
 
 
+def reason_fields(
+    labels: MessageLabels, adjudicated: Sequence[tuple[str, Review, Content]]
+) -> list[ReasonField]:
+    """Return the fields for the reasons of a message in an adjudication of two reviews: one for each clause."""
+    (_, review, first), (_, _, second) = adjudicated
+    differing = differing_clauses(first, second, labels.seq)
+    codes = [clause.code for clause in rule_set(review.rule_set).clauses]
+    return [
+        ReasonField(code, labels.reason(code), code in differing, code in labels.clauses) for code in codes
+    ]
+
+
 def read_with_reviews(
     session: Session,
     reviews: Iterable[Review],
@@ -148,7 +171,8 @@ def read_with_reviews(
 ) -> ReviewedTrajectory:
     """Return the trajectory of the session with these reviews and, if given, the labels of a draft.
 
-    `findings` says whether the automatic findings are included.
+    `findings` says whether the automatic findings are included. With a draft, the reviews are the two that it
+    adjudicates, or none.
     """
     trajectory = read_trajectory(session, shown_findings(session) if findings else [])
     found = [
@@ -172,5 +196,6 @@ def read_with_reviews(
         ]
         chosen = {(frozenset(one.labels.clauses), one.labels.level, one.labels.stage) for one in opinions}
         labels = draft.labels(entry.seq) if draft is not None else None
-        steps.append(ReviewStep(entry, labels, opinions, differs=len(chosen) > 1))
+        reasons = reason_fields(labels, found) if labels and found else []
+        steps.append(ReviewStep(entry, labels, opinions, differs=len(chosen) > 1, reasons=reasons))
     return ReviewedTrajectory(trajectory, steps, found, len(wanted), findings)

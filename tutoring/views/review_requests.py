@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest
 from django.core.paginator import Page, Paginator
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, QueryDict
 
 from accounts.roles import Role, requires_role
+from tutoring.review.slots import ORIGINS, Origins
 from tutoring.rules import RuleSet, UnknownRuleSetError, current_rule_set, rule_set
 from tutoring.views.requests import PAGE_SIZE
 
@@ -31,6 +33,21 @@ def requested_rule_set(request: HttpRequest) -> RuleSet:
         return rule_set(int(version)) if version else current_rule_set()
     except (ValueError, UnknownRuleSetError):
         raise BadRequest(f"There is no rule set {version!r}.") from None
+
+
+def requested_origins(query: QueryDict) -> Origins:
+    """Return the requested origins of sessions, people by default. Raise BadRequest for unknown ones."""
+    wanted = query.get("origin", "people")
+    for origins in ORIGINS:
+        if origins == wanted:
+            return origins
+    raise BadRequest(f"There is no origin {wanted!r}. There are: {', '.join(ORIGINS)}.")
+
+
+def people_with(*roles: Role) -> QuerySet[User]:
+    """Return the active people with one of the roles, by user name. Admins have every role."""
+    able = Q(groups__name__in=[*roles, Role.ADMIN]) | Q(is_superuser=True)
+    return User.objects.filter(able, is_active=True).distinct().order_by("username")
 
 
 def requested_page(request: HttpRequest, rows: QuerySet[Any] | Sequence[Any]) -> Page[Any]:

@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest, ObjectDoesNotExist
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render, resolve_url
 from django.urls import reverse
 from django.utils import timezone
@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.roles import Role, has_role, requires_role, roles_of
 from tutoring.models import Flag, Review, ReviewOutcome, Session
+from tutoring.protocols import recorded_rules, verdict_rule
 from tutoring.review.actions import (
     Adjudicate,
     AnswerFlag,
@@ -31,11 +32,16 @@ from tutoring.review.actions import (
     Withdraw,
     claimed_review,
 )
-from tutoring.review.content import Content, MalformedContentError, labelled_messages, read_form
+from tutoring.review.content import (
+    WORST_MISSING,
+    Content,
+    MalformedContentError,
+    labelled_messages,
+    read_form,
+)
 from tutoring.review.records import complete_reviews
 from tutoring.review.slots import (
     ORIGINS,
-    Origins,
     count_by_origin,
     reviewable,
     waiting_for_adjudication,
@@ -46,7 +52,14 @@ from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.trajectory import readable_session
 from tutoring.views.requests import PAGE_SIZE, command_id, person_of, text_field
 from tutoring.views.review_pages import DEFERRED, chips, read_with_reviews
-from tutoring.views.review_requests import for_reviewers, for_trajectory_readers
+from tutoring.views.review_requests import (
+    for_reviewers,
+    for_trajectory_readers,
+    people_with,
+    query_without_page,
+    requested_origins,
+    requested_page,
+)
 
 REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
 
@@ -56,13 +69,14 @@ REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
 def queue(request: HttpRequest) -> HttpResponse:
     """Show the queue: sessions to review, the person's open and submitted reviews, and the overall progress.
 
-    Query: origin (people, automatic or all; default: people), session (an id for the form of assignments).
+    Query: origin (people, automatic or all; default: people), session (an id for the form of assignments), page (of the
+    assigned reviews).
     """
     person, now, version = person_of(request), timezone.now(), current_rule_set().version
     own = (
         Review.objects.filter(reviewer=person).select_related("session__problem").defer("content", *DEFERRED)
     )
-    roles, origins = roles_of(person), _origins(request.GET)
+    roles, origins = roles_of(person), requested_origins(request.GET)
     waiting = count_by_origin(waiting_for_review(person, version, now)) if Role.REVIEWER in roles else None
     disputed = (
         count_by_origin(waiting_for_adjudication(person, version, now)) if Role.ADJUDICATOR in roles else None
@@ -84,32 +98,22 @@ def queue(request: HttpRequest) -> HttpResponse:
             "waiting": waiting and getattr(waiting, origins),
             "disputed": disputed and getattr(disputed, origins),
             "progress": progress(version),
-            **(_for_admins(version) if Role.ADMIN in roles else {}),
+            **(_for_admins(request, version) if Role.ADMIN in roles else {}),
         },
     )
 
 
-def _origins(query: QueryDict) -> Origins:
-    """Return the requested origins. Raise BadRequest for unknown ones."""
-    wanted = query.get("origin", "people")
-    for origins in ORIGINS:
-        if origins == wanted:
-            return origins
-    raise BadRequest(f"There is no origin {wanted!r}. There are: {', '.join(ORIGINS)}.")
-
-
-def _for_admins(version: int) -> dict[str, object]:
-    """Return the open flags and assignments, and the people to whom sessions can be assigned."""
+def _for_admins(request: HttpRequest, version: int) -> dict[str, object]:
+    """Return the open flags, a page of the assignments, and the people to whom sessions can be assigned."""
     assigned = Review.objects.filter(
         state=Review.State.OPEN, assigned_by__isnull=False, session__invalidated=False, rule_set=version
     ).select_related("reviewer", "session__problem")
     flags = Flag.objects.filter(answered_at=None).select_related("raised_by", "session__problem")
-    able = Q(groups__name__in=[Role.REVIEWER, Role.ADJUDICATOR, Role.ADMIN]) | Q(is_superuser=True)
-    people = User.objects.filter(able, is_active=True).distinct().order_by("username")
     return {
         "flags": flags.defer(*DEFERRED),
-        "assigned": assigned.defer(*DEFERRED).order_by("lease_until"),
-        "people": people,
+        "assigned": requested_page(request, assigned.defer(*DEFERRED).order_by("lease_until", "pk")),
+        "query": query_without_page(request),
+        "people": people_with(Role.REVIEWER, Role.ADJUDICATOR),
     }
 
 
@@ -161,14 +165,26 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
             "content": content,
             "rule_set": rules,
             "chips": chips(rules),
+            "verdict_rule": verdict_rule(recorded_rules(session)),
+            "worst_missing": WORST_MISSING,
         },
     )
 
 
-def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpResponseBase]]:
+def _address_after_refusal(request: HttpRequest, keywords: dict[str, UUID | int], page: str) -> str:
+    if "review_id" in keywords:
+        return reverse("review", kwargs=keywords)
+    query = request.GET.urlencode()
+    return f"{reverse(page)}?{query}" if query else reverse(page)
+
+
+def command(
+    *roles: Role, page: str = "review_queue"
+) -> Callable[[Callable[..., str]], Callable[..., HttpResponseBase]]:
     """Turn a function that executes an action and returns the next address into a POST view for these roles.
 
-    A script that accepts JSON gets the address or the refusal as JSON. A plain form is redirected.
+    A script that accepts JSON gets the address or the refusal as JSON. A plain form is redirected. After a refusal, the
+    address is that of the review, if the command has one, else of `page` with the query of the command.
     """
 
     def decorate(view: Callable[..., str]) -> Callable[..., HttpResponseBase]:
@@ -178,8 +194,7 @@ def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpRe
         def respond(request: HttpRequest, **keywords: UUID | int) -> HttpResponse:
             as_json = request.headers.get("Accept") == "application/json"
             refusal, status = "", 200
-            has_review = "review_id" in keywords
-            address = reverse("review", kwargs=keywords) if has_review else reverse("review_queue")
+            address = _address_after_refusal(request, keywords, page)
             try:
                 address = resolve_url(view(request, **keywords))
             except ObjectDoesNotExist:
@@ -208,7 +223,7 @@ def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpRe
 def claim_next(request: HttpRequest) -> str:
     """Claim the next session. Fields: command, kind (review or adjudication), origin (as of the queue)."""
     adjudicates = request.POST.get("kind") == "adjudication"
-    person, origins = person_of(request), _origins(request.POST)
+    person, origins = person_of(request), requested_origins(request.POST)
     ClaimNext(person=person, command=command_id(request), adjudicates=adjudicates, origins=origins).execute()
     claimed = claimed_review(person, adjudicates)
     return claimed.get_absolute_url() if claimed else "review_queue"
@@ -294,7 +309,8 @@ def _execute_with_labels(
     """Execute an action on the person's own review with the labels in the form."""
     person = person_of(request)
     found = Review.objects.select_related("session").get(pk=review_id, reviewer=person)
-    content = read_form(request.POST, labelled_messages(found.session), rule_set(found.rule_set))
+    events, rules = labelled_messages(found.session), rule_set(found.rule_set)
+    content = read_form(request.POST, events, rules, adjudicates=found.adjudicates)
     action(person=person, command=command_id(request), review_id=review_id, content=content).execute()
 
 

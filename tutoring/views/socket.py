@@ -10,22 +10,23 @@ import contextlib
 import logging
 import time
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.contrib.auth import get_user
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import DatabaseError
 from django.http import HttpRequest
 from pydantic import BaseModel, Field, ValidationError
 
 from accounts.roles import Role, has_role
+from accounts.sessions import SessionStore
 from benchmark.rendering.markdown_stream import RenderedBlocks
 from tutoring.models import Event, Reply, Session
 from tutoring.models.payloads import ReplyFailed, ReplyFinished
-from tutoring.notifications import TextChunk, session_group
+from tutoring.notifications import TextChunk, person_group, session_group
 from tutoring.notifications.chunk_broadcaster import chunk_broadcaster
 from tutoring.protocols import rules_of
 from tutoring.sessions.conversation import (
@@ -34,6 +35,7 @@ from tutoring.sessions.conversation import (
     active_reply,
     chunks_after,
     event_view,
+    reply_outage,
     session_for_tutor,
     shown_events,
     tutor_view,
@@ -102,6 +104,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     """Masks and renders the chunks of the reply that the cursor points to."""
     waiting: str | None = None
     """What the page says about the queue of the judge; None if it is unknown."""
+    outage: datetime | None = None
+    """Since when the page says that no process can write the reply; None if it does not say so."""
     storage_delayed = False
     """Whether the browser must be told that text cannot be stored now."""
 
@@ -115,7 +119,10 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         if code:
             await self.close(code)
             return
-        await self.channel_layer.group_add(session_group(self.session_id), self.channel_name)
+        # The base class leaves these groups when the socket closes.
+        self.groups = [session_group(self.session_id), person_group(self.user.pk)]
+        for group in self.groups:
+            await self.channel_layer.group_add(group, self.channel_name)
         chunk_broadcaster.subscribe(str(self.session_id), self)
         self.sender = asyncio.create_task(self._run())
 
@@ -125,7 +132,6 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             self.sender.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self.sender
-            await self.channel_layer.group_discard(session_group(self.session_id), self.channel_name)
 
     async def receive(self, text_data: str | None = None, **_: Any) -> None:
         """Accept a SyncRequest; answer anything else with an error."""
@@ -142,7 +148,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.request_refresh()
 
     async def session_changed(self, _: Message) -> None:
-        """Handle the notification that the session has new events."""
+        """Handle the notification that the session has new events, or that logins of the person have ended."""
         self.request_refresh()
 
     def on_chunk(self, chunk: TextChunk) -> None:
@@ -279,9 +285,11 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         before = (cursor.reply, cursor.calls)
         messages += self._text(cursor, current)
         cursor.calls = current.calls if current and not self.rules.is_blind else 0
-        if events or before != (cursor.reply, cursor.calls) or self._queue_has_changed():
+        changed = before != (cursor.reply, cursor.calls) or self._queue_has_changed()
+        outage = reply_outage(current) if current else None
+        if events or changed or outage != self.outage:
             view = tutor_view(self.session, conversation=False)
-            self.waiting = view.waiting
+            self.waiting, self.outage = view.waiting, view.outage
             messages.append(status_message(view))
         return messages
 
@@ -319,6 +327,7 @@ def status_message(view: TutorView) -> Message:
         "state": view.status.state,
         "active_reply": view.active_reply.id if view.active_reply else None,
         "wait": asdict(view.wait) if view.wait else None,
+        "outage": view.outage is not None,
     }
 
 

@@ -27,6 +27,7 @@ from accounts.roles import Role, requires_role
 from benchmark.model_calls import Price, catalogue
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.rendering import render_markdown
+from benchmark.views.plots import PagePlots
 from tutoring.arms.methods import PREFIX
 from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.sessions.context import RefusedError
@@ -42,9 +43,10 @@ from tutoring.studies.reading import read_study
 from tutoring.studies.resolution import resolve
 from tutoring.studies.runs import StartArms, arms_waiting_for_people, waiting_arms
 from tutoring.studies.summary import summaries, tutor_loads
-from tutoring.views.flow_diagram import box_query, flow_svg
+from tutoring.views.flow_diagram import FlowPlot, box_query
 from tutoring.views.requests import command_id, person_of, text_field
 from tutoring.views.review_requests import query_without_page, requested_page
+from tutoring.views.study_plots import contrast_plot, rate_plot
 
 for_researchers = requires_role(Role.RESEARCHER, Role.ADMIN)
 """Decorator of views that show studies."""
@@ -120,7 +122,8 @@ def study(request: HttpRequest, study_id: int) -> HttpResponse:
     context: dict[str, Any] = {"study": found, "summary": summary, "tab": "study"}
     if found.state == Study.State.DRAFT:
         return render(request, "tutoring/studies/draft.html", context | _draft(found))
-    return render(request, "tutoring/studies/study.html", context | _conduct(found))
+    plots = PagePlots(request)
+    return plots.render("tutoring/studies/study.html", context | _conduct(found, plots))
 
 
 def _draft(found: Study) -> dict[str, Any]:
@@ -136,7 +139,7 @@ def _draft(found: Study) -> dict[str, Any]:
     }
 
 
-def _conduct(found: Study) -> dict[str, Any]:
+def _conduct(found: Study, plots: PagePlots) -> dict[str, Any]:
     reading, frozen = read_study(found), parse_frozen(found.design)
     flow, figures = reading.flow, reading.figures
     arms = list(found.arms.select_related("model", "protocol", "run"))
@@ -144,13 +147,21 @@ def _conduct(found: Study) -> dict[str, Any]:
     deviations = found.deviations.select_related("by").prefetch_related("assignments")
     rows = list(deviations)
     settled = {row.settles_id for row in rows}
+    diagram = FlowPlot(
+        name="flow",
+        title=f"Flow of the study {found}",
+        flow=flow,
+        assignments_url=assignments,
+        problems_url=f"{reverse('preregistration', args=[found.pk])}#problems",
+    )
+    contrasts, rates = (contrast_plot(figures), rate_plot(figures)) if figures else (None, None)
     return {
+        "contrast_plot": plots.show(contrasts) if contrasts else None,
+        "rate_plot": plots.show(rates) if rates else None,
         "frozen": frozen,
         "design": frozen.design,
         "flow": flow,
-        "diagram": mark_safe(  # noqa: S308  (each text is escaped)
-            flow_svg(flow, assignments, f"{reverse('preregistration', args=[found.pk])}#problems")
-        ),
+        "diagram": plots.show(diagram),
         "flow_rows": flow_rows(flow),
         "wide_flow": len(flow.arms) > MOST_BESIDE,
         "figures": figures,

@@ -2,23 +2,15 @@
 
 import secrets
 from argparse import ArgumentParser
-from collections.abc import Iterable
 from typing import Any
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from accounts import actions
 from accounts.roles import Role
-
-
-def give_roles(user: User, roles: Iterable[Role]) -> None:
-    """Replace the person's roles. Admins also get access to the administration pages."""
-    roles = set(roles)
-    user.groups.set(Group.objects.filter(name__in=roles))
-    user.is_staff = user.is_superuser = Role.ADMIN in roles
-    user.save(update_fields=["is_staff", "is_superuser"])
 
 
 class Command(BaseCommand):
@@ -43,14 +35,15 @@ class Command(BaseCommand):
             raise CommandError(f"The account {name!r} exists already. Use --reset to replace its password.")
         if not user and reset:
             raise CommandError(f"The account {name!r} does not exist. Create it without --reset.")
-        user = user or User(username=name)
         password = secrets.token_urlsafe(12)
-        user.set_password(password)
+        roles = [Role(one) for one in role]
         try:
-            user.full_clean()
+            with transaction.atomic():
+                if user:
+                    actions.change_password(user, password, None)
+                    actions.change_roles(user, roles, None)
+                else:
+                    actions.create_account(name, roles, None, password)
         except ValidationError as error:
             raise CommandError("; ".join(error.messages)) from None
-        with transaction.atomic():
-            user.save()
-            give_roles(user, map(Role, role))
         self.stdout.write(f"{name} ({', '.join(role)}): password {password}")

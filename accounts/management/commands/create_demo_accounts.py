@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from accounts.management.commands.create_account import give_roles
+from accounts.actions import give_roles
 from accounts.roles import Role
 
 DEMO_PASSWORD = "hintbench-demo"  # noqa: S105  (published on purpose; refused on a reachable address)

@@ -1,18 +1,16 @@
-/* The divider between problem and conversation: dragged with the pointer or moved with the arrow keys, and remembered.
+/* The divider between the problem and the other pane: dragged with the pointer or moved with the arrow keys, and remembered.
 
    preferences.js applies the remembered width before the page is shown. */
 
 const MINIMUM = 25; // per cent of the width of the workspace
 const MAXIMUM = 75;
-const INITIAL = 50;
 const STEP = 2;
-const KEY = "hintbench.split";
 
-/** Add a divider after `side`, the left part of `workspace`. */
-export function addDivider(workspace, side) {
+/** Add a divider after `side`, the left part of `workspace`, whose width in per cent is the CSS property `--name`. */
+export function addDivider(workspace, side, { name, initial }) {
   const root = document.documentElement;
   const divider = document.createElement("div");
-  let width = Number(root.style.getPropertyValue("--split")) || INITIAL;
+  let width = Number(root.style.getPropertyValue(`--${name}`)) || initial;
   divider.className = "divider";
   divider.tabIndex = 0;
   divider.setAttribute("role", "separator");
@@ -21,17 +19,17 @@ export function addDivider(workspace, side) {
   divider.setAttribute("aria-controls", side.id);
   divider.setAttribute("aria-valuemin", MINIMUM);
   divider.setAttribute("aria-valuemax", MAXIMUM);
-  divider.title = "Drag, or use the arrow keys; double-click for equal widths";
+  divider.title = "Drag, or use the arrow keys; double-click for the initial width";
 
   function move(wanted) {
     width = Math.min(Math.max(wanted, MINIMUM), MAXIMUM);
-    root.style.setProperty("--split", width);
+    root.style.setProperty(`--${name}`, width);
     divider.setAttribute("aria-valuenow", Math.round(width));
   }
 
   function remember() {
     try {
-      localStorage.setItem(KEY, width);
+      localStorage.setItem(`hintbench.${name}`, width);
     } catch {
       // the browser forbids storage
     }
@@ -49,7 +47,7 @@ export function addDivider(workspace, side) {
   });
   divider.addEventListener("lostpointercapture", remember);
   divider.addEventListener("dblclick", () => {
-    move(INITIAL);
+    move(initial);
     remember();
   });
   divider.addEventListener("keydown", ({ key }) => {

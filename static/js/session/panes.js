@@ -1,4 +1,5 @@
-/* On narrow screens the page shows either the conversation or the problem; two buttons switch. Wide screens show both. */
+/* On narrow screens the page shows either the problem or the other pane, the conversation or the review; two buttons
+   switch. Wide screens show both. */
 
 /** Bind the buttons in `group`; return a function that shows the pane with this name. */
 export function bindPaneSwitch(workspace, group) {

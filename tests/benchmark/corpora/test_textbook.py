@@ -25,6 +25,7 @@ exec(PROGRAMS[int(number)], {"__name__": "__main__"})
 """All programs as one submission, which starts once: the first line of a test says which is meant."""
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_every_program_prints_what_stands_below_it(tmp_path: Path) -> None:
     programs: list[str] = []
     tests = []

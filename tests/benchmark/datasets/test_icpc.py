@@ -321,6 +321,7 @@ def judged(problem: Problem, source: str, suite: Judgement.TestScope = Judgement
     return judgement
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_problem_with_a_validator_of_its_own_is_stored_with_it_and_judged(tmp_path: Path) -> None:
     validator = (
         "import sys\nsys.exit(42 if int(input()) > int(open(sys.argv[1]).read()) + int(sys.argv[4]) else 43)"
@@ -342,6 +343,7 @@ def test_a_problem_with_a_validator_of_its_own_is_stored_with_it_and_judged(tmp_
     assert Problem.objects.get().content_hash != problem.content_hash
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("suffix", ["tex", "md"])
 def test_samples_of_interactive_problems_stay_hidden_and_their_dialogues_are_shown(
     tmp_path: Path, suffix: str

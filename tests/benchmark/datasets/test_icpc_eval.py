@@ -172,6 +172,7 @@ RIGHT = '#include <cstdio>\nint main() { int n; scanf("%d", &n); printf("%d", n)
 ECHO_ONE = RIGHT.replace(", n)", ", 1)")
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.django_db(transaction=True)
 def test_the_programs_of_a_result_file_are_judged_here_once_and_compared(
     tmp_path: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch

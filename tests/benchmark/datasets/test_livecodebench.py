@@ -56,6 +56,7 @@ def run(folder: Path, *rows: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_both_kinds_of_problems_have_their_tests_and_functional_programs_are_judged(tmp_path: Path) -> None:
     shift = row(
         question_id="3000",

@@ -66,6 +66,7 @@ def test_the_help_lists_a_registered_format_with_its_source() -> None:
         assert f"{name}: {importer.source}" in text.replace("- ", "-")
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.usefixtures("registered")
 def test_a_registered_format_is_imported_judged_and_shown(sums: Path, admin_client: Client) -> None:
     output = StringIO()

@@ -211,3 +211,14 @@ def test_a_run_is_not_compared_with_itself(make_run: MakeRun) -> None:
     for names in ([run.pk], [run.pk, run.pk]):
         with pytest.raises(CommandError, match="two or more different runs"):
             call_command("compare", *map(str, names))
+
+
+def test_the_base_may_be_any_run(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+    first = make_run([("bronze", ["AC"]), ("bronze", ["WA"])])
+    second = make_run([("bronze", ["AC"]), ("bronze", ["AC"])], on=first)
+    for names in ((first, second), (first,)):
+        call_command("compare", *(str(run.pk) for run in names), "--base", str(second.pk), "--json")
+        document = json.loads(capsys.readouterr().out)
+        assert document["first"] == str(second.pk)
+        assert [pair["run"] for pair in document["pairs"]] == [str(first.pk)]
+        assert document["pairs"][0]["difference"] == -0.5

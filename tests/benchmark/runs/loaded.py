@@ -1,10 +1,14 @@
 """Modules that the commands need, loaded before the fork; this opens no connection."""
 
-import django
+import gc
+
+gc.set_threshold(50_000, 20, 100)  # as in manage.py, for every command that is forked
+
+import django  # noqa: E402
 
 django.setup()
 
-import scipy.stats  # noqa: E402, F401  (figures need it: most of the time that a small run takes)
+import scipy.special  # noqa: E402, F401  (figures need it)
 
 import benchmark.management.commands.report  # noqa: E402
 import benchmark.management.commands.run_baseline  # noqa: E402
@@ -15,3 +19,4 @@ import tests.benchmark.runs.bank  # noqa: E402, F401  (and what it needs of the 
 from benchmark.providers.endpoint import trusted_certificates  # noqa: E402
 
 trusted_certificates()  # is kept by the process
+gc.freeze()

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from io import StringIO
@@ -438,15 +439,23 @@ REFUSED: dict[str, tuple[Change, str]] = {
 }  # fmt: skip
 
 
+@pytest.fixture
+def exported(request: pytest.FixtureRequest, db: None, tmp_path: Path) -> Path:
+    """Return a copy of an exported run, on an empty site. The first test of this process exports the run."""
+    kept = tmp_path.parent / "exported-run"
+    if not kept.exists():
+        run: Run = request.getfixturevalue("run")
+        travel("export_run", str(run.pk), "--output", str(kept))
+        clear()
+    return Path(shutil.copytree(kept, tmp_path / "out"))
+
+
 @pytest.mark.parametrize("name", REFUSED)
-def test_an_invalid_folder_is_refused_with_the_place_and_the_reason(
-    name: str, run: Run, tmp_path: Path
-) -> None:
-    folder = tmp_path / "out"
-    travel("export_run", str(run.pk), "--output", str(folder))
-    clear()
+def test_an_invalid_folder_is_refused_with_the_place_and_the_reason(name: str, exported: Path) -> None:
+    folder = exported
     change, message = REFUSED[name]
-    change(folder, folder / str(run.pk))
+    [described] = folder.glob("*/run.json")
+    change(folder, described.parent)
     with pytest.raises(CommandError, match=message) as refused:
         travel("import_run", str(folder))
     assert str(refused.value).startswith("Nothing was imported. ")

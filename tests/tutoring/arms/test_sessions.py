@@ -167,6 +167,13 @@ def test_a_yoked_chain_begins_with_the_sessions_first_program_and_has_as_many_ge
     assert len(transcript.programs) == 2
 
 
+def test_a_limit_of_yoked_chains_needs_sessions_to_begin_with(doubling: Problem) -> None:
+    with pytest.raises(
+        SettingsError, match="yoked_chains: without from_first no chain begins with a session"
+    ):
+        plan("session-neutral", doubling, yoked_chains=1)
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

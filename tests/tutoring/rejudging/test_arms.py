@@ -22,7 +22,7 @@ from tutoring.models.payloads import SessionClosed, VerdictReplaced
 from tutoring.rejudging.selection import Selection
 from tutoring.rules import current_rule_set
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sandbox")]
 
 
 def compared(run: Run) -> ComparedRows:

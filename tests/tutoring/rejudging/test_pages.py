@@ -22,7 +22,7 @@ from tests.tutoring.rejudging.corrections import (
 from tests.tutoring.review.browsing import client_of
 from tutoring.rejudging.selection import Selection
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sandbox")]
 LIST = "/runs/rejudgings/"
 
 

@@ -43,7 +43,7 @@ from tutoring.rejudging.selection import Selection, select_programs
 from tutoring.sessions.conversation import status_for_tutor, tutor_view
 from tutoring.trajectories.json_lines import to_record
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sandbox")]
 
 
 def rejudge(*arguments: str) -> Any:

@@ -26,7 +26,7 @@ from tutoring.studies.actions import StopStudy
 from tutoring.studies.analysis import StudyData
 from tutoring.studies.outcomes import analysed_rows, assignment_outcomes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sandbox")]
 
 
 @pytest.fixture

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
 from django.contrib.auth.models import User
 
 from tutoring.models import Review, Session
-from tutoring.review.actions import Adjudicate, ClaimNext, SubmitReview
-from tutoring.review.content import Content, MessageLabels
+from tutoring.review.actions import Adjudicate, ClaimNext, SubmitReview, independent_contents
+from tutoring.review.content import ClauseReason, Content, MessageLabels, differing_clauses
 from tutoring.trajectories.json_lines import read_record, store_record
 from tutoring.trajectories.record_schema import SCHEMA
 
@@ -65,9 +66,26 @@ def claim(person: User, adjudicates: bool = False) -> Review:
     return Review.objects.get(reviewer=person, state=Review.State.OPEN, adjudicates=adjudicates)
 
 
+def with_reasons(content: Content, review: Review, text: str = "By the codebook.") -> Content:
+    """Return the content of an adjudication with a reason for each clause on which the reviews differ."""
+    both = independent_contents(review.session, review.rule_set)
+    return replace(
+        content,
+        messages=tuple(
+            replace(
+                one,
+                reasons=tuple(ClauseReason(code, text) for code in sorted(differing_clauses(*both, one.seq))),
+            )
+            for one in content.messages
+        ),
+    )
+
+
 def submit(review: Review, content: Content, command: UUID | None = None) -> Review:
-    """Submit the review as its own reviewer."""
+    """Submit the review as its own reviewer; an adjudication gets the reasons that it needs."""
     assert review.reviewer is not None
+    if review.adjudicates:
+        content = with_reasons(content, review)
     action = Adjudicate if review.adjudicates else SubmitReview
     action(person=review.reviewer, command=command or uuid4(), review_id=review.pk, content=content).execute()
     review.refresh_from_db()

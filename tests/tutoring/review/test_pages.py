@@ -11,10 +11,13 @@ from uuid import UUID, uuid4
 from django.contrib.auth.models import User
 
 from accounts.pseudonyms import pseudonym
+from benchmark.models import Problem
 from tests.tutoring.review.browsing import client_of, post, whole
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
-from tutoring.models import AuditEntry, Review, Session
+from tutoring.models import AuditEntry, Protocol, Review, Session
+from tutoring.protocols import freeze, rules_of
+from tutoring.rules import current_rule_set
 
 FORM = {
     "clause-1": ["A2"], "level-1": "1", "stage-1": "planning",
@@ -180,6 +183,66 @@ def test_the_adjudicator_sees_both_reviews_side_by_side(
     assert "Both words are in the analysis." in page
     assert '<span class="badge bad">F1</span>' in page, "forbidden and allowed clauses have different badges"
     assert '<span class="badge good">A1</span>' in page
+
+
+def test_reasons_for_clauses_are_asked_for_shown_and_exported(
+    recorded: SessionFactory, rita: User, rolf: User, judy: User, rosa: User
+):
+    session = recorded("a", "b")
+    review(rita, "F1")
+    review(rolf, "A1")
+    held = claim(judy, adjudicates=True)
+    client, address = client_of(judy), held.get_absolute_url()
+    page = client.get(address).content.decode()
+    fields = re.findall(r'name="reason-(\d)-(\w\d)" rows="1" maxlength="10000"( data-required)?', page)
+    required = [(seq, clause) for seq, clause, mark in fields if mark]
+    assert required == [("1", "F1"), ("1", "A1")]
+    assert len(fields) == 2 * len(current_rule_set().clauses)
+    form = {
+        "clause-1": ["F1"], "level-1": "4", "clause-3": ["A6"], "level-3": "0", "verdict": "minor", "worst": "1",
+        "comment": "It does.", "reason-1-F1": " It gives it away.\r\nSee the analysis. ",
+    }  # fmt: skip
+    status, answer = post(client, f"{address}submit/", **form)
+    assert (status, answer["message"]) == (409, "Message 1 needs a reason for A1: the reviews differ on it.")
+    assert "It gives it away.\nSee the analysis.</textarea>" in client.get(address).content.decode()
+    status, _ = post(client, f"{address}submit/", **form, **{"reason-1-A1": "More than a structure."})
+    assert status == 200
+    for shown in (address, f"/review/sessions/{session.pk}/", f"/trajectories/{session.pk}/page.html"):
+        page = client.get(shown).content.decode()
+        assert "Reason for F1: It gives it away." in page
+        assert "Reason against A1: More than a structure." in page
+    text = client_of(rosa).get("/review/labels.csv").content.decode()
+    reasons = [row["reasons"] for row in csv.DictReader(io.StringIO(text)) if row["reasons"]]
+    assert reasons == ["F1: It gives it away.\nSee the analysis. | A1: More than a structure."]
+    assert "More than a structure." in whole(client_of(rosa).get(f"/trajectories/{session.pk}/export.jsonl"))
+
+
+def test_problem_and_verdict_rule_are_beside_the_dialogue(
+    recorded: SessionFactory, doubling: Problem, protocol: Protocol, rita: User
+):
+    session = recorded(tutor="person-7", model="openai:some-model")
+    Session.objects.filter(pk=session.pk).update(problem=doubling)
+    held = claim(rita)
+    page = client_of(rita).get(held.get_absolute_url()).content.decode()
+    pane = page[page.index('id="problem"') : page.index('id="dialogue"')]
+    for shown in ("Read a number and print twice the number.", "SECRET-ANALYSIS", "Sample 1"):
+        assert shown in pane
+    assert "The record names no protocol" in pane
+    assert "The tutor may tell the model whether a program is right, and no more of a verdict." in pane
+    rules = rules_of(protocol).with_settings(tutor_may_say="samples", tutor_sees="full")
+    Session.objects.filter(pk=session.pk).update(protocol=freeze("other", rules))
+    pane = client_of(rita).get(held.get_absolute_url()).content.decode()
+    assert "The tutor may tell the model whether a program is right and which samples it passes" in pane
+    assert "record names no protocol" not in pane
+    for hidden in ("some-model", "person-7"):
+        assert hidden not in pane, "reviewers are blind to model and tutor"
+
+
+def test_a_review_without_a_known_problem_says_so(recorded: SessionFactory, rita: User):
+    recorded()
+    held = claim(rita)
+    page = client_of(rita).get(held.get_absolute_url()).content.decode()
+    assert "The statement of this problem is not on this site." in page
 
 
 def test_csv_has_a_row_for_each_message_of_each_review(

@@ -30,6 +30,7 @@ PAGES = {
     "/review/detectors/": FIGURES,
     "/review/detectors/messages/?detector=all+detectors&clause=F1&outcome=missed": FIGURES,
     "/review/audit/": {"admin"},
+    "/review/assignments/": {"admin"},
     "/trajectories/{session}/": READERS,
     "/trajectories/{session}/page.html": READERS,
     "/trajectories/{session}/export.jsonl": READERS,
@@ -37,6 +38,7 @@ PAGES = {
 COMMANDS = {
     "/review/next/": REVIEWERS,
     "/review/assign/": {"admin"},
+    "/review/assignments/assign/?reviewer=rolf": {"admin"},
     "/review/reviews/{review}/withdraw/": {"admin"},
     "/review/flags/{flag}/answer/": {"admin"},
     "/review/reviews/{review}/draft/": {"reviewer"},
@@ -87,6 +89,7 @@ def test_commands_are_executed_for_their_roles_only(
         "answer": "Yes.",
         "session": held.session_id,
         "reviewer": "rolf",
+        "expected": "0",
     }
     for address, may in COMMANDS.items():
         path = address.format(review=held.pk, flag=raised.pk)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -14,12 +15,21 @@ from accounts.pseudonyms import pseudonym
 from accounts.roles import Role
 from tests.tutoring.dialogues import RIGHT, SessionUnderTest
 from tests.tutoring.review.conftest import SessionFactory
-from tests.tutoring.review.readings import claim, reading, review, submit
+from tests.tutoring.review.readings import claim, reading, review, submit, with_reasons
 from tutoring.actions import Invalidate
 from tutoring.models import AuditEntry, Event, Flag, Review, ReviewOutcome, Session
 from tutoring.review import actions
-from tutoring.review.actions import AnswerFlag, Assign, ClaimNext, RaiseFlag, SaveDraft, Skip, Withdraw
-from tutoring.review.content import Content, MessageLabels
+from tutoring.review.actions import (
+    Adjudicate,
+    AnswerFlag,
+    Assign,
+    ClaimNext,
+    RaiseFlag,
+    SaveDraft,
+    Skip,
+    Withdraw,
+)
+from tutoring.review.content import ClauseReason, Content, MalformedContentError, MessageLabels
 from tutoring.rules import RuleSet, current_rule_set
 from tutoring.sessions.context import RefusedError
 
@@ -59,6 +69,7 @@ def test_a_session_that_has_one_review_comes_before_others(recorded: SessionFact
     assert claim(rolf).session == later
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_tutor_cannot_review_an_own_session(session: SessionUnderTest, alice: User, person):
     session.ask_and_get(RIGHT)
     session.execute()
@@ -211,6 +222,40 @@ def test_a_third_person_decides_where_reviews_disagree(
     submit(decision, reading(session, "F1", verdict="major", comment="It names the heap."))
     outcome = ReviewOutcome.objects.get()
     assert (outcome.verdict, outcome.review) == ("major", decision)
+
+
+def test_an_adjudication_gives_a_reason_for_each_clause_on_which_the_reviews_differ(
+    recorded: SessionFactory, rita: User, rolf: User, judy: User
+):
+    session = recorded("a", "b")
+    review(rita, "F1", "A4")
+    review(rolf, "A1", "A4")
+    decision = claim(judy, adjudicates=True)
+    content = reading(session, "F1", "A4", comment="It names the heap.")
+
+    def adjudicate(content: Content) -> None:
+        Adjudicate(person=judy, command=uuid4(), review_id=decision.pk, content=content).execute()
+
+    for reasons, missing in (((), "A1"), ((ClauseReason("A1", "It says more."),), "F1")):
+        first, second = content.messages
+        with pytest.raises(RefusedError, match=f"Message 1 needs a reason for {missing}: the reviews differ"):
+            adjudicate(replace(content, messages=(replace(first, reasons=reasons), second)))
+    adjudicate(with_reasons(content, decision, "It gives the algorithm."))
+    stored = Content.from_json(Review.objects.get(pk=decision.pk).content)
+    assert {(one.clause, one.text) for one in stored.labels(1).reasons} == {
+        ("F1", "It gives the algorithm."), ("A1", "It gives the algorithm."),
+    }  # fmt: skip
+    assert stored.labels(3).reasons == (), "both reviews have A4, so no reason is necessary"
+
+
+def test_an_independent_review_has_no_reasons(recorded: SessionFactory, rita: User):
+    session = recorded("a")
+    held = claim(rita)
+    content = reading(session, "A1")
+    [labels] = content.messages
+    with_reason = replace(labels, reasons=(ClauseReason("A1", "So."),))
+    with pytest.raises(MalformedContentError, match="Only an adjudication"):
+        submit(held, replace(content, messages=(with_reason,)))
 
 
 def test_a_reviewer_of_a_session_does_not_adjudicate_it(

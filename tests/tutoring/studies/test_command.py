@@ -129,6 +129,7 @@ def test_a_changed_row_ends_verify_with_status_1(design: Path):
         call_command("study", "verify", "hints")
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_automatic_arms_have_runs_with_draws_of_their_own(
     design: Path, problems: list[Problem], tutors: list[User]
 ):

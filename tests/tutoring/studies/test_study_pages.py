@@ -409,6 +409,7 @@ def test_commands_need_the_token_of_the_page(freeze: FreezeFactory, ada: User):
 NEUTRAL = {"kind": "automatic", "name": "neutral", "method": "zero-shot", "model": "script@1", "draws": 2}
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_an_admin_starts_and_resumes_the_runs_of_automatic_arms(
     admin: Client, freeze: FreezeFactory, monkeypatch: pytest.MonkeyPatch
 ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from uuid import uuid4
 
+import pytest
 from django.contrib.auth.models import User
 from django.test import Client, override_settings
 
@@ -70,6 +71,7 @@ def test_an_unlabelled_message_is_named_and_the_chosen_labels_stay(alice: User):
     assert "Every label must be a clause" in foreign
 
 
+@pytest.mark.usefixtures("sandbox")
 @override_settings(TUTORING_MODEL="openai:gpt-4o")  # the training ignores the site's model
 def test_the_guided_session_uses_the_practice_student_and_shows_its_progress(
     doubling: Problem, alice: User, rita: User

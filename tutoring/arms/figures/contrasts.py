@@ -11,6 +11,7 @@ from benchmark.metrics import (
     SIGNIFICANCE,
     EquivalentSamples,
     NamedInterval,
+    PairedContrast,
     PairedDifference,
     RatioSet,
     equivalent_samples,
@@ -122,6 +123,12 @@ def arm_rate(arm: ArmRows, rule: StoppingRule) -> Rate:
     return _rate_of(arm.counted, rule)
 
 
+@lru_cache(maxsize=64)
+def _paired_contrast(first: tuple[float, ...], second: tuple[float, ...], binary: bool) -> PairedContrast:
+    """Return `paired_contrast`. Most contrasts of a page are those of its last view."""
+    return paired_contrast(first, second, binary=binary)
+
+
 def contrast(
     title: str, first: tuple[str, Tallies], second: tuple[str, Tallies], selection: str = ""
 ) -> Contrast | None:
@@ -131,8 +138,8 @@ def contrast(
     if not common:
         return None
     single = all(tallies[problem].sessions == 1 for tallies in (one, other) for problem in common)
-    values = [[tallies[problem].share for problem in common] for tallies in (one, other)]
-    found = paired_contrast(*values, binary=single)
+    values = [tuple([tallies[problem].share for problem in common]) for tallies in (one, other)]
+    found = _paired_contrast(*values, single)
     return Contrast(
         title=title,
         first=name_1,
@@ -156,10 +163,13 @@ def mean_contrast(
     """
     if not pairs:
         return None
-    values = [[fmean(pair[side] for pair in of_problem) for of_problem in pairs.values()] for side in (0, 1)]
+    values = [
+        tuple([fmean([pair[side] for pair in of_problem]) for of_problem in pairs.values()])
+        for side in (0, 1)
+    ]
     outcomes = [value for of_problem in pairs.values() for pair in of_problem for value in pair]
     single = all(len(of_problem) == 1 for of_problem in pairs.values()) and set(outcomes) <= {0, 1}
-    found = paired_contrast(*values, binary=single)
+    found = _paired_contrast(*values, single)
     sessions = sum(len(of_problem) for of_problem in pairs.values())
     return Contrast(
         title=title,

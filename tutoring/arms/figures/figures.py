@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from uuid import UUID
 
-from benchmark.models import Problem, Run
+from benchmark.models import Run
 from benchmark.providers.worlds import StoppingRule
 from tutoring.arms.figures.contrasts import (
     Contrast,
@@ -30,6 +31,7 @@ from tutoring.arms.figures.contrasts import (
 from tutoring.arms.figures.rows import (
     PEOPLE,
     ArmRows,
+    ComparedProblem,
     ComparedRows,
     LeftOut,
     filter_address,
@@ -71,23 +73,33 @@ class Cell:
     sessions: int
     address: str
 
+    @property
+    def all_solved(self) -> bool:
+        """Whether all sessions are solved."""
+        return self.solved == self.sessions
+
+    @property
+    def text(self) -> str:
+        """The numbers as "3 of 5"."""
+        return f"{self.solved} of {self.sessions}"
+
 
 @dataclass(frozen=True)
 class Matrix:
     """The problems, and the tallies of each arm at them. Cells are made on request: a page shows few of them."""
 
     columns: tuple[str, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[ComparedProblem, ...]
     tallies: Mapping[str, Tallies]
     arms: Mapping[str, ArmRows]
     people: Mapping[int, Sequence[UUID]]
     text: str
 
-    def cells(self, problem: Problem) -> list[Cell | None]:
+    def cells(self, problem: ComparedProblem) -> list[Cell | None]:
         """Return the cell of each column at the problem; None where the arm has no session."""
         return [self._cell(name, problem) for name in self.columns]
 
-    def _cell(self, name: str, problem: Problem) -> Cell | None:
+    def _cell(self, name: str, problem: ComparedProblem) -> Cell | None:
         tally = self.tallies[name].get(problem.pk)
         if tally is None:
             return None
@@ -258,9 +270,7 @@ def _matrix(rows: ComparedRows, named: Mapping[str, Tallies], order: Sequence[st
         people.setdefault(session.problem, []).append(session.pk)
     return Matrix(
         columns=tuple(order),
-        problems=tuple(
-            sorted(rows.problems.values(), key=lambda problem: (problem.dataset.name, problem.external_id))
-        ),
+        problems=tuple(sorted(rows.problems.values(), key=attrgetter("dataset", "external_id"))),
         tallies=named,
         arms={arm.name: arm for arm in rows.arms},
         people=people,

@@ -5,14 +5,15 @@ The number of queries depends on the number of runs alone: chains with equal out
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.db.models import Count, Max, Min, OuterRef, QuerySet, Subquery
+from django.db.models import BooleanField, Count, ExpressionWrapper, Max, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.fields.json import KeyTextTransform
 from django.urls import reverse
 
@@ -20,7 +21,7 @@ from benchmark.methods import METHODS, SettingsError
 from benchmark.models import Judgement, Problem, Run, WorkItem
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.providers.worlds import StoppingRule
-from benchmark.runner.manifest import dataset_hash
+from benchmark.runner.manifest import hash_of_problems
 from tutoring.arms.human_sessions import matching_sessions, names_attempts, uncounted_by
 from tutoring.arms.methods import POLICIES, PREFIX
 from tutoring.arms.recorded_starts import STARTS
@@ -38,6 +39,20 @@ YOKED = ", yoked"
 
 LINKED_SESSIONS = 60
 """Sessions that an address names at most."""
+
+
+class ComparedProblem(NamedTuple):
+    """The columns of a problem that the figures and their page need."""
+
+    pk: int
+    external_id: str
+    title: str
+    content_hash: str
+    dataset: str
+    """The name of the dataset."""
+
+    def __str__(self) -> str:
+        return f"{self.dataset}/{self.external_id}"
 
 
 class ArmsError(ValueError):
@@ -117,7 +132,7 @@ class ArmRows:
         """See `CountedChains.tallies`."""
         return self.counted.tallies(rule)
 
-    def address(self, problem: Problem | None = None) -> str:
+    def address(self, problem: ComparedProblem | None = None) -> str:
         """Return the address of the list of the run's chains, or of those at one problem."""
         query = f"?{urlencode({'problem': problem.external_id})}" if problem else ""
         return self._items + query
@@ -136,7 +151,7 @@ class ComparedRows:
     model: str
     people: list[HumanSession]
     arms: list[ArmRows]
-    problems: dict[int, Problem]
+    problems: dict[int, ComparedProblem]
     left_out: list[LeftOut]
 
     @property
@@ -166,19 +181,16 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int) -> ComparedRows:
     runs = list(dict.fromkeys(runs))
     _check(runs)
     left_out: list[LeftOut] = []
-    changed = _changed_runs(runs)
-    datasets = {run.dataset_id: run.dataset for run in runs}
-    rows = Problem.objects.filter(dataset__in=datasets).order_by()
-    known = {
-        problem.pk: problem for problem in rows.only("external_id", "title", "content_hash", "dataset_id")
-    }
-    for problem in known.values():
-        problem.dataset = datasets[problem.dataset_id]
+    columns = ("pk", "external_id", "title", "content_hash", "dataset__name")
+    rows = Problem.objects.filter(dataset__in={run.dataset_id for run in runs}).order_by()
+    known = {row[0]: ComparedProblem(*row) for row in rows.values_list(*columns)}
+    changed = _changed_runs(runs, known.values())
     hashes = _problem_hashes(runs, changed, known)
     last_event = Event.objects.order_by().aggregate(last=Max("pk"))["last"] or 0
     arms = [_arm(run, last_event) for run in runs]
+    states = _states_of_items(runs)
     for arm in arms:
-        _leave_out_items(arm, left_out)
+        _leave_out_items(arm, states[arm.run.pk], left_out)
         if arm.run.pk in changed:
             _leave_out_changed_problems(arm, hashes, left_out)
     in_arms = {problem for arm in arms for problem in arm.chains}
@@ -254,16 +266,19 @@ def _same_model(spec: str, content_hash: str | None, run: Run) -> bool:
     return spec == run.model_spec
 
 
-def _changed_runs(runs: Sequence[Run]) -> frozenset[UUID]:
-    """Return the runs whose dataset has changed since their start."""
-    current = {dataset: dataset_hash(dataset) for dataset in {run.dataset for run in runs}}
+def _changed_runs(runs: Sequence[Run], problems: Iterable[ComparedProblem]) -> frozenset[UUID]:
+    """Return the runs whose dataset has changed since their start. `problems` are those of all their datasets."""
+    rows: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for problem in problems:
+        rows[problem.dataset].append((problem.external_id, problem.content_hash))
+    current = {name: hash_of_problems(rows[name]) for name in {run.dataset.name for run in runs}}
     return frozenset(
-        run.pk for run in runs if run.manifest["dataset"]["content_hash"] != current[run.dataset]
+        run.pk for run in runs if run.manifest["dataset"]["content_hash"] != current[run.dataset.name]
     )
 
 
 def _problem_hashes(
-    runs: Sequence[Run], changed: frozenset[UUID], problems: Mapping[int, Problem]
+    runs: Sequence[Run], changed: frozenset[UUID], problems: Mapping[int, ComparedProblem]
 ) -> dict[int, str]:
     """Return the content hash of each problem in the first run that has sessions on it.
 
@@ -347,16 +362,34 @@ def _leave_out_changed_problems(arm: ArmRows, hashes: Mapping[int, str], left_ou
         arm.counted = CountedChains(kept, yoked)
 
 
-def _leave_out_items(arm: ArmRows, left_out: list[LeftOut]) -> None:
+_PERMANENT = "permanent"
+"""The state of failed work items that are not tried again."""
+
+
+def _states_of_items(runs: Sequence[Run]) -> dict[UUID, Counter[str]]:
+    """Return the number of work items of each run in each state; permanent failures have a state of their own.
+
+    An index holds run and state, so the rows of items are read for failures alone.
+    """
+    found: dict[UUID, Counter[str]] = {run.pk: Counter() for run in runs}
+    items = WorkItem.objects.filter(run__in=runs)
+    for run, state, count in items.order_by("run", "state").values_list("run", "state").annotate(Count("pk")):
+        found[run][state] = count
+    failed = items.filter(state=WorkItem.State.FAILED, permanent=True).order_by("run")
+    for run, count in failed.values_list("run").annotate(Count("pk")):
+        found[run][_PERMANENT] = count
+        found[run][WorkItem.State.FAILED] -= count
+    return found
+
+
+def _leave_out_items(arm: ArmRows, states: Counter[str], left_out: list[LeftOut]) -> None:
     """Count the chains without a session, invalidated sessions, and the problems that the run left out."""
     run, address = arm.run, arm.address()
-    done = 0
-    states = run.items.order_by().values_list("state", "permanent").annotate(chains=Count("pk"))
-    for state, permanent, count in states:
-        if state == WorkItem.State.DONE:
-            done += count
+    done = states[WorkItem.State.DONE]
+    for state, count in states.items():
+        if state == WorkItem.State.DONE or not count:
             continue
-        if permanent:
+        if state == _PERMANENT:
             reason, query = "the provider rejects the request", "?permanent=1"
         elif state == WorkItem.State.FAILED:
             reason, query = "a fault of the provider or the judge", "?state=failed"
@@ -376,6 +409,10 @@ def _leave_out_items(arm: ArmRows, left_out: list[LeftOut]) -> None:
         left_out.append(LeftOut(arm.name, "problems", count, reason, reverse("run", args=[run.pk])))
 
 
+_UNCOUNTED = "of a rehearsal, or of a study that still runs"
+"""The reason of sessions that no page links to, because studies conceal them."""
+
+
 def _people(
     text: str, run: Run, in_arms: set[int], hashes: Mapping[int, str], rule_set: int
 ) -> tuple[list[HumanSession], list[LeftOut]]:
@@ -387,30 +424,32 @@ def _people(
             reason = "a later attempt of the same person (attempt=any counts it)"
             left_out.append(LeftOut(PEOPLE, "sessions", count, reason, filter_address(later)))
         matching = matching.filter(number=1)
-    if count := matching.filter(pk__in=uncounted_by(text)).count():
-        left_out.append(LeftOut(PEOPLE, "sessions", count, "of a rehearsal, or of a study that still runs"))
-        matching = matching.exclude(pk__in=uncounted_by(text))
-    opened = Event.objects.filter(session=OuterRef("pk"), kind=Event.Kind.OPENED)
+    # The order lets the database stop at the first event instead of sorting all of them.
+    opened = Event.objects.filter(session=OuterRef("pk"), kind=Event.Kind.OPENED).order_by("seq")
     rows = (
         matching.order_by("problem_id", "opened_at", "pk")
         .annotate(
+            uncounted=ExpressionWrapper(Q(pk__in=uncounted_by(text)), output_field=BooleanField()),
             problem_hash=Subquery(opened.values(hashed=KeyTextTransform("problem_hash", "data"))[:1]),
             found=Subquery(decided_outcome(rule_set).values("verdict")[:1]),
         )
         .values_list(
-            "pk", "problem_id", "outcome", "code_generations", "invalidated", "model_spec",
+            "uncounted", "pk", "problem_id", "outcome", "code_generations", "invalidated", "model_spec",
             "model__content_hash", "protocol__content_hash", "problem_hash", "judgement", "judgement__problem_hash",
             "judgement__replaces", "found",
         )
     )  # fmt: skip
     replaced = _replaced_hashes(hashes)
     people: list[HumanSession] = []
-    without: dict[str, list[UUID]] = defaultdict(list)
+    without: dict[str, list[UUID]] = defaultdict(list, {_UNCOUNTED: []})
     for (
-        pk, problem, outcome, used, invalid, spec, model, protocol, opened_with, judgement, judged_with, former, found
+        of_study, pk, problem, outcome, used, invalid, spec, model, protocol, opened_with, judgement, judged_with,
+        former, found
     ) in rows:  # fmt: skip
         hashed = judged_with if former else opened_with
-        if invalid:
+        if of_study:
+            reason = _UNCOUNTED
+        elif invalid:
             reason = "invalidated"
         elif protocol != _protocol_hash(run):
             reason = f"another protocol than {_protocol_name(run)}"
@@ -427,8 +466,15 @@ def _people(
             continue
         without[reason].append(pk)
     left_out += [
-        LeftOut(PEOPLE, "sessions", len(sessions), reason, sessions_address(sessions))
+        LeftOut(
+            PEOPLE,
+            "sessions",
+            len(sessions),
+            reason,
+            sessions_address(sessions) if reason != _UNCOUNTED else "",
+        )
         for reason, sessions in without.items()
+        if sessions
     ]
     return people, left_out
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.management.commands.create_account import give_roles
+from accounts.actions import give_roles
 from accounts.roles import Role
 from benchmark.models import LanguageModel
 from tutoring.models import Protocol, Study

@@ -1,0 +1,44 @@
+"""Forms of accounts."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib.auth.models import User
+
+from accounts.roles import Role
+
+ROLES = [(role.value, role.value.capitalize()) for role in Role]
+
+
+class RolesForm(forms.Form):
+    """The roles of an account."""
+
+    roles = forms.MultipleChoiceField(
+        choices=ROLES,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="An admin may do everything. Without a role, a person can log in and open no page.",
+    )
+
+
+class NewAccountForm(RolesForm):
+    """The name and the roles of a new account."""
+
+    username = forms.CharField(
+        label="User name",
+        max_length=150,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        ),
+        help_text="Letters, digits and @ . + - _",
+    )
+    field_order = ("username", "roles")
+
+    def clean_username(self) -> str:
+        """Refuse a name that is not valid or that another account has, in any case of letters."""
+        name: str = self.cleaned_data["username"]
+        for validator in User._meta.get_field("username").validators:
+            validator(name)
+        if User.objects.filter(username__iexact=name).exists():
+            raise forms.ValidationError("Another account has this name.")
+        return name

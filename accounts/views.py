@@ -1,0 +1,247 @@
+"""Pages of accounts: login, the visitor's own account, and for admins all accounts with their audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView, PasswordResetConfirmView
+from django.core.exceptions import BadRequest
+from django.core.paginator import Paginator
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts import actions
+from accounts.actions import AccountActionError
+from accounts.forms import ROLES, NewAccountForm, RolesForm
+from accounts.models import AccountEvent, LoginSession
+from accounts.roles import Role, own_roles, requires_role
+from accounts.sessions import delete_expired
+from accounts.throttling import login_in_progress, remember_browser
+
+PAGE_SIZE = 50
+
+
+class Login(LoginView):
+    """The login page. Limits of failed logins apply before the password is hashed (accounts.throttling)."""
+
+    redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *arguments: Any, **keywords: Any) -> HttpResponse:
+        """Log the visitor in, or show what is wrong."""
+        with login_in_progress(request, request.POST.get("username", "")):
+            return super().post(request, *arguments, **keywords)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Log the visitor in, and recognise this browser at later logins."""
+        response = super().form_valid(form)
+        delete_expired()
+        remember_browser(response, form.get_user())
+        return response
+
+
+class SetPassword(PasswordResetConfirmView):
+    """The page of a set-password link, which works once and for `settings.PASSWORD_RESET_TIMEOUT` seconds."""
+
+    template_name = "registration/set_password.html"
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Store the password, record the change, and go to the login page."""
+        form.save()
+        actions.record_password_change(form.user)
+        messages.success(self.request, "Your password is set. Log in with it.")
+        return redirect("login")
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+def own_account(request: HttpRequest) -> HttpResponse:
+    """Show the visitor's account with the form that changes the password, or change it."""
+    user = _user(request)
+    form = PasswordChangeForm(user, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        update_session_auth_hash(request, user)
+        actions.record_password_change(user, request.session.session_key)
+        messages.success(request, "Your password is changed, and all other logins have ended.")
+        return redirect("own_account")
+    context = {"form": form, "own_roles": sorted(own_roles(user)), "logins": _logins(user).count()}
+    return render(request, "accounts/own_account.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def end_own_logins(request: HttpRequest) -> HttpResponse:
+    """End all logins of the visitor except this one."""
+    count = actions.end_all_logins(_user(request), _user(request), request.session.session_key)
+    messages.success(request, f"{count} other {'login has' if count == 1 else 'logins have'} ended.")
+    return redirect("own_account")
+
+
+@require_safe
+@requires_role(Role.ADMIN)
+def accounts(request: HttpRequest) -> HttpResponse:
+    """Show the accounts. Filters: part of the name, role, state (active or disabled)."""
+    found = User.objects.order_by("username").prefetch_related("groups")
+    found = found.annotate(
+        logins=Count("login_sessions", filter=Q(login_sessions__expire_date__gt=timezone.now()))
+    )
+    if name := request.GET.get("name"):
+        found = found.filter(username__icontains=name)
+    if role := request.GET.get("role"):
+        found = found.filter(groups__name=role)
+    if state := request.GET.get("state"):
+        found = found.filter(is_active=state == "active")
+    return render(
+        request,
+        "accounts/accounts.html",
+        {
+            "accounts": Paginator(found, PAGE_SIZE).get_page(request.GET.get("page")),
+            "query": _query(request),
+            "role_choices": ROLES,
+        },
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@requires_role(Role.ADMIN)
+def add_account(request: HttpRequest) -> HttpResponse:
+    """Show the form of a new account, or store it and show its set-password link."""
+    form = NewAccountForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        user = actions.create_account(
+            form.cleaned_data["username"], _roles(form.cleaned_data["roles"]), _user(request)
+        )
+        return _account_page(request, user, link=actions.make_password_link(user, _user(request)))
+    return render(request, "accounts/add.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_safe
+@requires_role(Role.ADMIN)
+def account(request: HttpRequest, account_id: int) -> HttpResponse:
+    """Show an account, the commands on it, and its audit."""
+    return _account_page(request, get_object_or_404(User, pk=account_id))
+
+
+@require_POST
+@requires_role(Role.ADMIN)
+def change_account(request: HttpRequest, account_id: int) -> HttpResponse:
+    """Carry out the command in the field `command`."""
+    user, actor = get_object_or_404(User, pk=account_id), _user(request)
+    command = request.POST.get("command", "")
+    try:
+        if command == "link":
+            return _account_page(request, user, actions.make_password_link(user, actor))
+        if command not in _COMMANDS:
+            raise BadRequest("The form has a command that does not exist.")
+        messages.success(request, _COMMANDS[command](request, user, actor))
+    except AccountActionError as error:
+        messages.error(request, str(error))
+    return redirect("account", user.pk)
+
+
+def _change_roles(request: HttpRequest, user: User, actor: User) -> str:
+    form = RolesForm(request.POST)
+    if not form.is_valid():
+        raise BadRequest("The form has a role that does not exist.")
+    actions.change_roles(user, _roles(form.cleaned_data["roles"]), actor)
+    return f"The roles of {user} are stored."
+
+
+def _end_logins(_: HttpRequest, user: User, actor: User) -> str:
+    count = actions.end_all_logins(user, actor)
+    return f"{count} {'login' if count == 1 else 'logins'} of {user} ended."
+
+
+def _disable(_: HttpRequest, user: User, actor: User) -> str:
+    actions.disable(user, actor)
+    return f"{user} is disabled, and all logins have ended."
+
+
+def _enable(_: HttpRequest, user: User, actor: User) -> str:
+    actions.enable(user, actor)
+    return f"{user} is enabled."
+
+
+def _pseudonymise(request: HttpRequest, user: User, actor: User) -> str:
+    if request.POST.get("confirmation") != user.username:
+        raise AccountActionError(f"Type the user name {user} to confirm. Nothing is changed.")
+    actions.pseudonymise(user, actor)
+    return f"The account is pseudonymised. Its name is now {user}."
+
+
+_COMMANDS: dict[str, Callable[[HttpRequest, User, User], str]] = {
+    "roles": _change_roles,
+    "end-logins": _end_logins,
+    "disable": _disable,
+    "enable": _enable,
+    "pseudonymise": _pseudonymise,
+}
+"""The commands of the page of an account; each returns the message of its success."""
+
+
+@require_safe
+@requires_role(Role.ADMIN)
+def account_log(request: HttpRequest) -> HttpResponse:
+    """Show the changes of all accounts, newest first. Filters: user name of account or actor, kind."""
+    events = AccountEvent.objects.select_related("account", "actor")
+    if name := request.GET.get("name"):
+        events = events.filter(Q(account__username=name) | Q(actor__username=name))
+    if kind := request.GET.get("kind"):
+        events = events.filter(kind=kind)
+    return render(
+        request,
+        "accounts/log.html",
+        {
+            "events": Paginator(events, PAGE_SIZE).get_page(request.GET.get("page")),
+            "query": _query(request),
+            "kinds": AccountEvent.Kind.choices,
+        },
+    )
+
+
+def _account_page(request: HttpRequest, user: User, link: str = "") -> HttpResponse:
+    """Return the page of an account. A set-password link is shown on this page only, and stored nowhere."""
+    roles = own_roles(user)
+    response = render(
+        request,
+        "accounts/account.html",
+        {
+            "account": user,
+            "account_roles": sorted(roles),
+            "form": RolesForm(initial={"roles": list(roles)}),
+            "logins": _logins(user).count(),
+            "pseudonymised": actions.is_pseudonymised(user),
+            "link": request.build_absolute_uri(link) if link else "",
+            "events": user.account_events.select_related("account", "actor")[:PAGE_SIZE],
+        },
+    )
+    add_never_cache_headers(response)
+    return response
+
+
+def _logins(user: User) -> QuerySet[LoginSession]:
+    return LoginSession.objects.filter(user=user, expire_date__gt=timezone.now())
+
+
+def _roles(names: list[str]) -> list[Role]:
+    return [Role(name) for name in names]
+
+
+def _query(request: HttpRequest) -> Any:
+    """Return the filters of the address, without the page number."""
+    query = request.GET.copy()
+    query.pop("page", None)
+    return query
+
+
+def _user(request: HttpRequest) -> User:
+    return cast(User, request.user)

@@ -1,0 +1,16 @@
+"""Heartbeats: the rows that say which streamers and workers run, on which host, in which version, and what they do."""
+
+from benchmark.processes.heartbeat import Heartbeat, sending_heartbeats
+from benchmark.processes.overview import REQUIRED, Outage, differing_versions, outage_of, outages
+from benchmark.processes.version import source_version
+
+__all__ = [
+    "REQUIRED",
+    "Heartbeat",
+    "Outage",
+    "differing_versions",
+    "outage_of",
+    "outages",
+    "sending_heartbeats",
+    "source_version",
+]

@@ -1,0 +1,46 @@
+"""Which kinds of processes run, and since when one has been missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from benchmark.models import Process
+from benchmark.processes.version import source_version
+
+REQUIRED: dict[str, tuple[Process.Kind, ...]] = {
+    "streamer": (Process.Kind.STREAMER,),
+    "worker": (Process.Kind.WORKER,),
+}
+"""What an installation needs: each name with the kinds of which at least one process must run."""
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A requirement of which no process runs."""
+
+    name: str
+    since: datetime | None
+    """When the last process of these kinds was seen; None if it is unknown."""
+
+
+def outage_of(name: str) -> Outage | None:
+    """Return the outage of a name of REQUIRED; None if a process runs."""
+    rows = Process.objects.filter(kind__in=REQUIRED[name])
+    if rows.running(timezone.now()).exists():
+        return None
+    last = rows.order_by("-last_seen").values_list("last_seen", flat=True).first()
+    return Outage(name, last)
+
+
+def outages() -> list[Outage]:
+    """Return the outage of each requirement that no process meets."""
+    return [outage for name in REQUIRED if (outage := outage_of(name)) is not None]
+
+
+def differing_versions() -> list[Process]:
+    """Return the running processes whose version differs from that of this process."""
+    running = Process.objects.running(timezone.now())
+    return list(running.exclude(version=source_version()))

@@ -1,0 +1,160 @@
+"""The state of the installation: processes, queues, failures, spending and disk, read from rows."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.utils import timezone
+
+from accounts.roles import Person
+from benchmark.model_calls.ledger import today
+from benchmark.models import DailySpend, GrowthCurve, Judgement, Process
+from benchmark.models.spending import MICRO
+from benchmark.processes import Outage, outages, source_version
+from benchmark.views.access import concealed_study_keys
+from tutoring.models import Event, Reply
+from tutoring.sessions.assignments import concealed_sessions
+
+PERIOD = timedelta(hours=24)
+"""The period of the listed failures."""
+
+
+@dataclass(frozen=True)
+class ProcessState:
+    """A streamer or worker and whether it runs."""
+
+    process: Process
+    runs: bool
+    differs: bool
+    """Whether its version differs from that of this web server."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Rows that wait for a process, and those that one holds."""
+
+    name: str
+    waiting: int
+    oldest: datetime | None
+    """When the oldest waiting row was created."""
+    held: int
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Failures of one kind within PERIOD."""
+
+    source: str
+    kind: str
+    count: int
+    last: datetime
+
+
+@dataclass(frozen=True)
+class Status:
+    """What the page *Status* shows to one person."""
+
+    outages: list[Outage]
+    hosts: dict[str, list[ProcessState]]
+    version: str
+    queues: list[Queue]
+    failures: list[Failures]
+    dollars_today: float
+    calls_of_unknown_cost: int
+    concealed: bool
+    """Whether studies are left out, because the person is one of their tutors."""
+    free_disk: int
+    total_disk: int
+
+    @property
+    def differing(self) -> list[Process]:
+        """The running processes of another version than this web server."""
+        return [one.process for states in self.hosts.values() for one in states if one.runs and one.differs]
+
+    @property
+    def free_disk_percent(self) -> int:
+        return round(100 * self.free_disk / self.total_disk)
+
+
+def read_status(person: Person) -> Status:
+    """Return the present state. A tutor of an unfinished study sees nothing that names the models of its arms."""
+    concealed = concealed_study_keys(person)
+    spent = DailySpend.objects.filter(day=today()).exclude(study_key__in=concealed)
+    sums = spent.aggregate(dollars=Sum("microdollars"), unknown=Sum("calls_of_unknown_cost"))
+    disk = shutil.disk_usage(settings.VAR)
+    return Status(
+        outages=outages(),
+        hosts=_hosts(),
+        version=source_version(),
+        queues=queues(),
+        failures=[*_failed_replies(person), *_judge_faults()],
+        dollars_today=(sums["dollars"] or 0) / MICRO,
+        calls_of_unknown_cost=sums["unknown"] or 0,
+        concealed=bool(concealed),
+        free_disk=disk.free,
+        total_disk=disk.total,
+    )
+
+
+def _hosts() -> dict[str, list[ProcessState]]:
+    """Return the processes by host."""
+    lost = {process.pk for process in Process.objects.lost(timezone.now())}
+    hosts: dict[str, list[ProcessState]] = {}
+    for process in Process.objects.all():
+        state = ProcessState(process, process.pk not in lost, process.version != source_version())
+        hosts.setdefault(process.host, []).append(state)
+    return hosts
+
+
+def queues() -> list[Queue]:
+    """Return the queues of replies, judgements and growth measurements, in order of priority."""
+    judgements = Judgement.objects.order_by()
+    own = judgements.filter(rejudging=None)
+    executions = own.filter(requested_by__isnull=False)
+    unattended = own.filter(requested_by=None)
+    return [
+        _queue("Replies to tutors", Reply.objects.all(), "message__at"),
+        _queue("Executions of tutors", executions, "created_at"),
+        _queue("Judgements of runs", unattended.filter(purpose=Judgement.Purpose.VERDICT), "created_at"),
+        _queue("Program scores", own.filter(purpose=Judgement.Purpose.SCORE), "created_at"),
+        _queue("Rejudgings", judgements.exclude(rejudging=None), "created_at"),
+        _queue("Growth measurements", GrowthCurve.objects.all(), "created_at"),
+    ]
+
+
+def _queue(
+    name: str, rows: QuerySet[Reply] | QuerySet[Judgement] | QuerySet[GrowthCurve], created: str
+) -> Queue:
+    waiting, held = rows.model.WAITING, rows.model.HELD
+    found = rows.filter(state__in=(waiting, held)).aggregate(
+        waiting=Count("pk", filter=Q(state=waiting)),
+        held=Count("pk", filter=Q(state=held)),
+        oldest=Min(created, filter=Q(state=waiting)),
+    )
+    return Queue(name, found["waiting"], found["oldest"], found["held"])
+
+
+def _failed_replies(person: Person) -> list[Failures]:
+    """Return the failed replies by model and kind, without sessions whose model the person must not see."""
+    failed = Event.objects.filter(kind=Event.Kind.REPLY_FAILED, at__gte=timezone.now() - PERIOD)
+    failed = failed.exclude(session__in=concealed_sessions(person))
+    groups = failed.order_by().values_list("session__model_spec", "data__kind")
+    return [
+        Failures(f"replies of {model or 'an unknown model'}", kind, count, last)
+        for model, kind, count, last in groups.annotate(count=Count("pk"), last=Max("at")).order_by("-count")
+    ]
+
+
+def _judge_faults() -> list[Failures]:
+    """Return the faults of the judge by host."""
+    since = timezone.now() - PERIOD
+    failed = Judgement.objects.filter(state=Judgement.State.FAILED, finished_at__gte=since)
+    groups = failed.order_by().values_list("host").annotate(count=Count("pk"), last=Max("finished_at"))
+    return [
+        Failures(f"judge on {host or 'an unknown host'}", "judge fault", count, last)
+        for host, count, last in groups.order_by("-count")
+    ]
