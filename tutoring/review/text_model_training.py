@@ -57,7 +57,12 @@ def examples_of_reviews() -> Iterator[Example]:
 
 
 def _examples(
-    text: str, context: MessageContext, labels: frozenset[str], origin: tuple[str, str], *, validated: bool = True
+    text: str,
+    context: MessageContext,
+    labels: frozenset[str],
+    origin: tuple[str, str],
+    *,
+    validated: bool = True,
 ) -> Iterator[Example]:
     """Yield the message by a writer on a problem (`origin`) as an example, unless it has no word."""
     others = other_findings(text, context)

@@ -113,9 +113,7 @@ def _feature_rows(messages: Sequence[Unit]) -> tuple[list[str], Floats, csr_matr
 
 def _targets(examples: Sequence[Example], clauses: Sequence[str]) -> npt.NDArray[np.float64]:
     """Return 1 or -1 for each example and clause, and in the last column for any clause."""
-    rows = [
-        [*(clause in example.labels for clause in clauses), bool(example.labels)] for example in examples
-    ]
+    rows = [[*(clause in example.labels for clause in clauses), bool(example.labels)] for example in examples]
     return np.array(rows) * 2.0 - 1
 
 
@@ -197,5 +195,3 @@ def _clause_threshold(scored: Sequence[tuple[bool, float]]) -> float:
         if hits >= LEAST_PRECISION * number:
             lowest = score
     return round(lowest, 4)
-
-

@@ -210,7 +210,7 @@ MEASURES = (
     "symbols of code",
     "words of the student before the program",
 )
-"""The meaning of each number of `Unit.measures`. Likeness is the greatest cosine of a sentence's vector with another."""
+"""The meaning of each number of `Unit.measures`. Likeness is the greatest cosine of a sentence with those of a text."""
 
 
 @dataclass(frozen=True)
@@ -278,8 +278,8 @@ def _background(
 def read_units(text: str, context: MessageContext, found: Sequence[tuple[str, Detection]] = ()) -> list[Unit]:
     """Return the whole text, and if it has several sentences, each of them and each pair of neighbouring ones.
 
-    In a text of more than _MOST_PASSAGES sentences, several sentences take the place of one. A text without a letter has
-    no unit. `found` are detections, each with the name of its detector.
+    In a text of more than _MOST_PASSAGES sentences, several sentences take the place of one. A text without a letter
+    has no unit. `found` are detections, each with the name of its detector.
     """
     background = background_of(context)
     language = language_of(tokens(text))

@@ -1,7 +1,7 @@
 """Vectors of sentences: texts of similar meaning in 16 languages have similar vectors.
 
-The encoder is Google's Universal Sentence Encoder, multilingual (Yang et al., ACL 2020, demo 12). Its weights are in the
-package; nothing is downloaded. Loading it takes about 1.5 s of processor time and 100 MB, on the first use in a process.
+The encoder is Google's Universal Sentence Encoder, multilingual (Yang et al., ACL 2020, demo 12). Its weights are in
+the package; nothing is downloaded. The first use in a process takes about 1.5 s of processor time and 100 MB.
 """
 
 from __future__ import annotations

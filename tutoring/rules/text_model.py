@@ -1,9 +1,9 @@
 """The text model: a kernel machine that compares passages of a message with labelled messages, as data.
 
-It has a score for each forbidden clause and one for "some clause is broken", between about -1 and 1. The kernel is a sum
-of three parts: the cosine of the features, weighted by their rarity; a Gaussian of the distance of the sentence vectors;
-and a Gaussian of the distance of the measures. The first part is linear, so its weights explain a score. `fitting.py`
-computes the model; applying it needs numpy alone.
+It has a score for each forbidden clause and one for "some clause is broken", between about -1 and 1. The kernel is a
+sum of three parts: the cosine of the features, weighted by their rarity; a Gaussian of the distance of the sentence
+vectors; and a Gaussian of the distance of the measures. The first part is linear, so its weights explain a score.
+`fitting.py` computes the model; applying it needs numpy alone.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class Judgement:
 
     @classmethod
     def of(cls, scores: Floats, found: bool) -> Judgement:
-        """Return the judgement on the message whose units have these scores. `found`: another detector found something."""
+        """Return the judgement on the message whose units have these scores.
+
+        `found` states that another detector has a finding.
+        """
         combined = (1 - BEST_UNIT_SHARE) * scores[0] + BEST_UNIT_SHARE * scores.max(0)
         suspicion = combined[-1] + CLAUSE_SHARE * combined[:-1].max() + FOUND_SHARE * found
         return cls(combined[:-1], float(suspicion))
@@ -63,8 +66,8 @@ class Judgement:
 class TextModel:
     """A fitted model with its thresholds, and the figures of its cross-validation as lines of text.
 
-    `shares` has a row for each labelled message and a column for each clause and for "some clause"; so has `weights` for
-    each feature.
+    `shares` has a row for each labelled message and a column for each clause and for "some clause"; so has `weights`
+    for each feature.
     """
 
     version: int
@@ -153,7 +156,10 @@ class TextModel:
 
 
 def gaussian(rows: Floats, others: Floats, sharpness: float, lengths: Floats | None = None) -> Floats:
-    """Return exp(-sharpness * squared distance) of each row to each of the others. `lengths`: the others' squared norms."""
+    """Return exp(-sharpness * squared distance) of each row to each of the others.
+
+    `lengths` are the squared norms of the others, if the caller has them.
+    """
     if lengths is None:
         lengths = (others**2).sum(1)
     squares = (rows**2).sum(1)[:, None] + lengths[None] - 2 * rows @ others.T

@@ -35,7 +35,10 @@ CONTEXT = MessageContext(
 
 def passages(text: str, context: MessageContext = CONTEXT) -> list[tuple[str, str, str]]:
     """Return detector, clause and passage of each detection."""
-    return [(found.detector, found.clause, text[found.start : found.end]) for found in all_detections(text, context)]
+    return [
+        (found.detector, found.clause, text[found.start : found.end])
+        for found in all_detections(text, context)
+    ]
 
 
 @pytest.mark.parametrize(

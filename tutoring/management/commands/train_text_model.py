@@ -26,8 +26,9 @@ TRAINING = ("development", "writer_a", "writer_b", "writer_c")
 class Command(BaseCommand):
     help = (
         "Train the text model of the draft check on labelled drafts and on the messages of this site's settled "
-        "reviews. Print the figures of a cross-validation that leaves writers and their problems out, beside those of the former model. "
-        "Nothing is replaced without --replace. A model on replaced weights is used after the next start of ./run."
+        "reviews. Print the figures of a cross-validation that leaves writers and their problems out, beside those of "
+        "the former model. Nothing is replaced without --replace. A model on replaced weights is used after the next "
+        "start of ./run."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
