@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ BEST_UNIT_SHARE = 0.3
 CLAUSE_SHARE, FOUND_SHARE = 0.7, 0.2
 """Shares of the highest clause and of a finding of another detector in the suspicion."""
 
-_NEAREST_INTEGER = 127.0
+_HIGHEST_BYTE = 127.0
 
 
 class Found(NamedTuple):
@@ -100,8 +100,7 @@ class TextModel:
         measures = gaussian(
             self.standardized([unit.measures for unit in units]), self.measures, MEASURE_SHARPNESS
         )
-        scores: Floats = linear + (vectors + MEASURE_SHARE * measures) @ self.shares + self.bias
-        return scores
+        return np.asarray(linear + (vectors + MEASURE_SHARE * measures) @ self.shares + self.bias, np.float32)
 
     def standardized(self, measures: Sequence[Sequence[float]]) -> Floats:
         """Return the measures with the mean 0 and the deviation 1 that the labelled messages have."""
@@ -147,7 +146,7 @@ class TextModel:
     def find(self, units: Sequence[Unit], scores: Floats, *, found: bool, most: int) -> list[Found]:
         """Return the clauses that the message of these units probably breaks, each with at most `most` features."""
         passages = range(1, len(units)) if len(units) > 1 else range(1)
-        reported = []
+        reported: list[Found] = []
         for clause in self.reported(Judgement.of(scores, found)):
             column = scores[:, self.clauses.index(clause)]
             unit = units[max(passages, key=lambda number: float(column[number]))]
@@ -174,8 +173,8 @@ _NUMBERS = ("rarity", "weights", "measures", "measure_means", "measure_deviation
 def save(model: TextModel, file: Path) -> None:
     """Write the model to a file of numpy arrays. The same model always gives the same bytes."""
     texts = json.dumps({name: getattr(model, name) for name in _TEXTS}, ensure_ascii=False)
-    arrays = {name: np.asarray(getattr(model, name), np.float32) for name in _NUMBERS}
-    scale = float(np.abs(model.vectors).max()) / _NEAREST_INTEGER
+    arrays: dict[str, Any] = {name: np.asarray(getattr(model, name), np.float32) for name in _NUMBERS}
+    scale = float(np.abs(model.vectors).max()) / _HIGHEST_BYTE
     with file.open("wb") as written:
         np.savez_compressed(
             written,
