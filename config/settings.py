@@ -38,6 +38,11 @@ JUDGE_TEMPORARY = VAR / "temporary"
 JUDGE_COMPILE_TIME = env_integer("JUDGE_COMPILE_TIME", 10, 1, 600)
 JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", judge.LANGUAGES)
 
+IMPORT_MAXIMUM_UNPACKED = env_integer("IMPORT_UNPACKED_MB", 512, 1, 1_048_576) * 2**20
+"""Bytes to which a compressed file of an import may unpack."""
+IMPORT_MAXIMUM_ROW = env_integer("IMPORT_ROW_MB", 128, 1, 1_048_576) * 2**20
+"""Characters of the longest line of a file of JSON lines."""
+
 DEBUG = env_flag("DEBUG")
 SECRET_KEY = secret_key(VAR)
 HTTPS = env_flag("HTTPS")
