@@ -12,6 +12,8 @@ from django.core.management import execute_from_command_line  # noqa: E402
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if sys.argv[1:2] not in (["streamer"], ["worker"]):
+        os.environ.setdefault("LOG_LEVEL", "WARNING")  # lines for each step would hide what a command prints
     try:
         execute_from_command_line(sys.argv)
     except KeyboardInterrupt:

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import judge
+from benchmarks.judge import on_host
 from benchmarks.stopwatch import STEPS
 from judge.compilation import compile_program
 from judge.compilation.compiler import filled
@@ -215,25 +216,21 @@ def measure(stack: Stack, tutor: Visitor, path: str, kind: Kind) -> None:
 def bare_commands(folder: Path, kinds: list[Kind]) -> Iterator[dict[str, list[list[str]]]]:
     """Yield, for each kind, the commands without a sandbox: the compiler's if it is measured, and the program's."""
     commands: dict[str, list[list[str]]] = {}
+    stack = contextlib.ExitStack()
     for kind in kinds:
         place = folder / kind.language / kind.name.replace(" ", "-")
         place.mkdir(parents=True)
         language = judge.get_language(kind.language)
-        made = compile_program(open_sandbox(), language, kind.program(0), LIMITS, place)
+        made = compile_program(open_sandbox(), language, kind.program(0), LIMITS)
         assert made.program is not None, made.output
-        program = [
-            word.replace("/program", str(made.program.mounts.folder), 1)
-            if word.startswith("/program/")
-            else word
-            for word in made.program.command
-        ]
-        commands[kind.name] = [program]
+        commands[kind.name] = [stack.enter_context(on_host(made.program))]
         if kind.name.endswith("first"):
             source = place / "main.cpp"
             headers = precompiled_headers(open_sandbox(), CPP, [(source.name, kind.program(0).encode())])
             first, *others = filled(CPP, CPP.compile, (source.name,), str(place / "made"))[:-1]
             commands[kind.name].insert(0, [first, "-I", str(headers), *others, str(source)])
-    yield commands
+    with stack:
+        yield commands
 
 
 def bare(commands: list[list[str]], number: int) -> float:

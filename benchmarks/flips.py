@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import judge
-from judge.grading import grading
 from judge.records import MEBIBYTE
 from judge.verification import find_packages, plan, verify
 from tests.judge.corpus import Program, programs
@@ -60,7 +59,6 @@ class Case:
 
 def measure(parts: Sequence[str], rounds: int, packages: Sequence[Path]) -> int:
     """Print the flips of each part in each round. Return their number."""
-    grading._FORK_SERVER_TESTS = 1  # as in the tests: most programs of the corpora have one test
     total = 0
     for part in parts:
         for number in range(1, rounds + 1):

@@ -101,22 +101,23 @@ def main() -> int:
 
 def tests(state: str, rounds: int, targets: tuple[float | None, ...]) -> Iterator[Row]:
     """Measure milliseconds of a trivial test: C++, Python with the fork server, Python without, a C++ submission."""
+    cpp, python = compiled("cpp"), compiled("python")
     with (
         submission("cpp", 1) as graded,
-        compiled("cpp") as cpp,
-        compiled("python") as python,
+        on_host(cpp) as bare_cpp,
+        on_host(python) as bare_python,
         contextlib.ExitStack() as stack,
     ):
         containers = [stack.enter_context(open_sandbox().open(one.mounts)) for one in (cpp, python, python)]
         recipes: dict[str, Callable[[], object]] = {
-            "bare C++": bare(on_host(cpp)),
+            "bare C++": bare(bare_cpp),
             "C++": judged(containers[0], cpp, fork=False),
             "submitted C++": graded,
-            "bubblewrap C++": bubblewrap(on_host(cpp)),
-            "bare Python": bare(on_host(python)),
+            "bubblewrap C++": bubblewrap(bare_cpp),
+            "bare Python": bare(bare_python),
             "forked Python": judged(containers[1], python, fork=True),
             "started Python": judged(containers[2], python, fork=False),
-            "bubblewrap Python": bubblewrap(on_host(python)),
+            "bubblewrap Python": bubblewrap(bare_python),
         }
         times = in_turns(recipes, rounds)
     for name, kind, target in zip(
@@ -187,7 +188,8 @@ def compilation() -> Iterator[Row]:
 def clock() -> Row:
     """Measure CPU seconds of the same work without and with four other busy processes."""
     source = "int main() { volatile unsigned x = 1; for (int i = 0; i < 300000000; i++) x = x * 3 + 1; }"
-    with compiled("cpp", source) as program, open_sandbox().open(program.mounts) as container:
+    program = compiled("cpp", source)
+    with open_sandbox().open(program.mounts) as container:
         run = SandboxRun(program.command, judge.Limits(time=20, memory=LIMITS.memory), wall=60)
         quiet = statistics.median(container.run(run).time for _ in range(7))
         with busy_processes(4):
@@ -206,7 +208,8 @@ def clock() -> Row:
 def overshoot() -> Row:
     """Measure the CPU seconds beyond the limit before the process ends."""
     endless = "int main() { for (;;); }"
-    with compiled("cpp", endless) as program, open_sandbox().open(program.mounts) as container:
+    program = compiled("cpp", endless)
+    with open_sandbox().open(program.mounts) as container:
         run = SandboxRun(program.command, judge.Limits(time=0.2, memory=LIMITS.memory), wall=5)
         worst = max(container.run(run).time for _ in range(10)) - 0.2
     return Row("CPU over the limit, worst of 10", f"{worst * 1e3:.1f} ms", "", "", "≤ 20 ms", worst <= 0.020)
@@ -223,10 +226,8 @@ int main() {{ memset(a, 1, sizeof a); return a[9] - 1; }}
     for parent in (0, 600):
         ballast = b"x" * (parent * MEBIBYTE)
         for size in (1, 100):
-            with (
-                compiled("cpp", template.format(size)) as program,
-                open_sandbox().open(program.mounts) as container,
-            ):
+            program = compiled("cpp", template.format(size))
+            with open_sandbox().open(program.mounts) as container:
                 measured = container.run(SandboxRun(program.command, LIMITS, wall=5)).memory
             error = measured / MEBIBYTE - size
             yield Row(
@@ -266,13 +267,11 @@ def output() -> Iterator[Row]:
 # ---- recipes ----
 
 
-@contextlib.contextmanager
-def compiled(language: str, source: str = "") -> Iterator[CompiledProgram]:
-    with tempfile.TemporaryDirectory() as folder:
-        row = judge.get_language(language)
-        made = compile_program(open_sandbox(), row, source or SOURCES[language], LIMITS, Path(folder))
-        assert made.program is not None, made.output
-        yield made.program
+def compiled(language: str, source: str = "") -> CompiledProgram:
+    row = judge.get_language(language)
+    made = compile_program(open_sandbox(), row, source or SOURCES[language], LIMITS)
+    assert made.program is not None, made.output
+    return made.program
 
 
 def judged(container: Container, program: CompiledProgram, *, fork: bool) -> Callable[[], object]:
@@ -284,13 +283,18 @@ def judged(container: Container, program: CompiledProgram, *, fork: bool) -> Cal
     return recipe
 
 
-def on_host(program: CompiledProgram) -> list[str]:
-    """Return the command of our own program outside of the sandbox."""
-    folder = str(program.mounts.folder)
-    return [
-        word.replace("/program", folder, 1) if word.startswith("/program/") else word
-        for word in program.command
-    ]
+@contextlib.contextmanager
+def on_host(program: CompiledProgram) -> Iterator[list[str]]:
+    """Yield the command of our own program outside of the sandbox."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in program.mounts.files:
+            file = Path(folder) / name
+            file.write_bytes(content)
+            file.chmod(0o755)
+        yield [
+            word.replace("/program", folder, 1) if word.startswith("/program/") else word
+            for word in program.command
+        ]
 
 
 def bare(command: list[str]) -> Callable[[], object]:
@@ -339,12 +343,13 @@ def for_a_while(recipe: Callable[[], object]) -> int:
 
 
 def bare_for_a_while(language: str) -> int:
-    with compiled(language) as program:
-        return for_a_while(bare(on_host(program)))
+    with on_host(compiled(language)) as command:
+        return for_a_while(bare(command))
 
 
 def run_for_a_while(language: str) -> int:
-    with compiled(language) as program, open_sandbox().open(program.mounts) as container:
+    program = compiled(language)
+    with open_sandbox().open(program.mounts) as container:
         return for_a_while(judged(container, program, fork=True))
 
 

@@ -55,13 +55,16 @@ def measure() -> int:
     item = runs[0].items.order_by("-pk").values_list("pk", flat=True)[0]
     pages = {
         "runs": "/runs/",
+        "runs, found": "/runs/?model=openai:gpt-4-1106-preview&profile=none&since=2020-01-01&sort=-score",
         "run": f"/runs/{first}/",
         "open run": f"/runs/{runs[-1].pk}/",
         "progress": f"/runs/{runs[-1].pk}/progress/",
         "attempts": f"/runs/{first}/items/?verdict=WA&by=tier&name=gold",
         "chain": f"/runs/chains/{item}/",
         "matrix": f"/runs/matrix/?run={first}&run={second}&run={third}",
+        "heat map": f"/runs/matrix/?run={first}&run={second}&run={third}&plot=problems-by-run&as=svg",
         "comparison": f"/runs/compare/?run={first}&run={second}&run={third}",
+        "differences": f"/runs/compare/?run={first}&run={second}&run={third}&plot=differences&as=csv",
         "curves": "/runs/ablations/",
         "published": "/runs/published/",
     }

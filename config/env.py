@@ -7,7 +7,7 @@ every process shows it and does not start.
 import math
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -17,6 +17,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"", "0", "false", "no", "off"}
+
+_PROVIDER_KEY = re.compile(r"(?:OPENAI|ANTHROPIC|COMPATIBLE)_API_KEY|MODEL_ENDPOINT_[A-Z0-9_]+_KEY")
 
 
 def env_text(name: str, default: str = "") -> str:
@@ -49,6 +51,14 @@ def env_integer(name: str, default: int, minimum: int, maximum: int) -> int:
     if not minimum <= number <= maximum:
         raise ImproperlyConfigured(f"{name}={number} is out of range: {minimum} to {maximum}.")
     return number
+
+
+def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
+    """Return one of `choices`, in any case of letters."""
+    text = env_text(name, default).lower()
+    if text not in choices:
+        raise ImproperlyConfigured(f"{name}={text!r} is unknown: use {' or '.join(choices)}.")
+    return text
 
 
 def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
@@ -151,6 +161,11 @@ def env_endpoints(prefix: str) -> dict[str, ModelEndpoint]:
             )
         endpoints[name.lower()] = ModelEndpoint(url, env_text(f"{prefix}{name}_KEY"))
     return endpoints
+
+
+def without_provider_keys(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for a process that calls no model: without the keys of providers and endpoints."""
+    return {name: value for name, value in environment.items() if not _PROVIDER_KEY.fullmatch(name)}
 
 
 def _has_host(url: str) -> bool:

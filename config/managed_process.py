@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,8 +41,13 @@ class ManagedProcess:
         logs: Path,
         tell: Callable[[str], None],
         on_pid_change: Callable[[], None],
+        *,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Prepare a process; `tell` shows a line to the operator, `on_pid_change` runs after `pid` has changed."""
+        """Prepare a process; `tell` shows a line to the operator, `on_pid_change` runs after `pid` has changed.
+
+        `environment` replaces the environment of this process.
+        """
         self.name = name
         self.log = logs / f"{name}.log"
         self.pid: int | None = None
@@ -51,6 +56,7 @@ class ManagedProcess:
         self._command = ["setpriv", "--pdeathsig", "KILL", "--", *command]
         self._tell = tell
         self._on_pid_change = on_pid_change
+        self._environment = environment
 
     async def keep_running(self) -> None:
         """Run and restart the process until this coroutine is cancelled; then stop it within STOP_GRACE seconds."""
@@ -75,6 +81,7 @@ class ManagedProcess:
                 stdout=log,
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=True,
+                env=self._environment,
             )
         try:
             self.pid = process.pid

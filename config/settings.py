@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 import judge
 from config.env import (
+    env_choice,
     env_endpoints,
     env_factors,
     env_flag,
@@ -36,6 +37,11 @@ TEXT_MODEL = VAR / "text_model.npz"
 JUDGE_TEMPORARY = VAR / "temporary"
 JUDGE_COMPILE_TIME = env_integer("JUDGE_COMPILE_TIME", 10, 1, 600)
 JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", judge.LANGUAGES)
+
+IMPORT_MAXIMUM_UNPACKED = env_integer("IMPORT_UNPACKED_MB", 512, 1, 1_048_576) * 2**20
+"""Bytes to which a compressed file of an import may unpack."""
+IMPORT_MAXIMUM_ROW = env_integer("IMPORT_ROW_MB", 128, 1, 1_048_576) * 2**20
+"""Characters of the longest line of a file of JSON lines."""
 
 DEBUG = env_flag("DEBUG")
 SECRET_KEY = secret_key(VAR)
@@ -64,6 +70,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.request_log.request_log",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -264,14 +271,21 @@ if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
         f"HOST={HOST!r} is reachable from other machines. Set HTTPS=1 and use a TLS proxy, or set HOST=127.0.0.1."
     )
 
+LOGGING_CONFIG = "config.logs.configure"
+LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {"line": {"()": "config.logs.formatter", "form": LOG_FORMAT}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
-    # The SDKs and their HTTP libraries log every request at INFO level.
     "loggers": {
-        name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes")
+        # The SDKs and their HTTP libraries log every request at INFO level.
+        **{name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes")},
+        # Uvicorn has handlers of its own, and Django's request log repeats what `config.request_log` writes.
+        **{name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error")},
+        "uvicorn.access": {"handlers": [], "propagate": False},  # its lines contain queries
+        "django.request": {"level": "ERROR"},
+        "django.server": {"handlers": [], "propagate": True},
     },
 }

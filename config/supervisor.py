@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, TextIO
 from django.core.exceptions import ImproperlyConfigured
 
 from config import system_packages, valkey
+from config.env import without_provider_keys
 from config.folders import make_private_folder
 from config.managed_process import ManagedProcess, end_of_log, rotate, write_process_list
 
@@ -171,9 +172,9 @@ class Supervisor:
                 f"`manage.py prepare` failed with exit status {status}; see its messages above."
             )
         web = self._start_process("web", sys.executable, "-m", "uvicorn", *self._web_arguments())
-        self._start_process("streamer", *MANAGE, "streamer")
+        self._start_process("streamer", *MANAGE, "streamer", calls_models=True)
         for number in range(1, self._settings.WORKERS + 1):
-            self._start_process(f"worker-{number}", *MANAGE, "worker")
+            self._start_process(f"worker-{number}", *MANAGE, "worker", calls_models=True)
         self._tasks["logs"] = asyncio.create_task(_rotate_logs(self._logs))
         if not await self._web_server_answers():
             raise CannotStartError(
@@ -206,8 +207,12 @@ class Supervisor:
         before = queue.failures
         return await valkey.wait_for_server(self._var, START_TIMEOUT, lambda: queue.failures > before)
 
-    def _start_process(self, name: str, *command: str) -> ManagedProcess:
-        process = ManagedProcess(name, command, self._logs, tell, self._write_process_list)
+    def _start_process(self, name: str, *command: str, calls_models: bool = False) -> ManagedProcess:
+        """Start a process. Only processes that call models get the keys of the providers."""
+        environment = os.environ if calls_models else without_provider_keys(os.environ)
+        process = ManagedProcess(
+            name, command, self._logs, tell, self._write_process_list, environment=environment
+        )
         self._processes.append(process)
         self._tasks[name] = asyncio.create_task(process.keep_running())
         return process

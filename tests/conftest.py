@@ -2,14 +2,10 @@
 
 import gc
 import os
-import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import pytest
@@ -42,9 +38,6 @@ SLOW_FIXTURES = {
     "two_workers",
 }
 """The fixtures that start other programs or read large real data. Their tests are marked `slow`."""
-
-SLOW_PROGRAMS = {sys.executable, shutil.which("bwrap")}
-"""Python and the sandbox."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -111,24 +104,6 @@ def machine_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give this machine the factor 1 without a measurement, so that limits do not depend on its load."""
     speed = judge.MachineSpeed(judge.host_name(), 1.0, 0.0, {})
     monkeypatch.setattr("judge.measure_speed", lambda: speed)
-
-
-@pytest.fixture(autouse=True)
-def started_programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail a test that starts the sandbox or Python without the mark `slow`."""
-    started: set[object] = set()
-    start = subprocess.Popen.__init__
-
-    def recorded(process: subprocess.Popen[Any], arguments: Any, *others: Any, **options: Any) -> None:
-        started.add(arguments[0])
-        start(process, arguments, *others, **options)
-
-    monkeypatch.setattr(subprocess.Popen, "__init__", recorded)
-    yield
-    if started and request.node.get_closest_marker("slow") is None:
-        assert not started & SLOW_PROGRAMS, (
-            "a test that starts a program needs the mark `slow`, or the fixture `sandbox` if it judges"
-        )
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,19 @@
-"""Unpacking of untrusted zip archives."""
+"""Unpacking of untrusted zip archives and gzip files."""
 
+import gzip
+import io
 import stat
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TextIO
+
+from django.conf import settings
 
 from benchmark.datasets.records import SourceError
 
-MAXIMUM_UNPACKED = 512 * 2**20
-"""Maximum total size in bytes; the largest real contest with all its packages is smaller."""
+MAXIMUM_UNPACKED: int = settings.IMPORT_MAXIMUM_UNPACKED
+"""Maximum total size in bytes; by default, the largest real contest with all its packages is smaller."""
 
 MAXIMUM_FILES = 50_000
 
@@ -36,7 +41,7 @@ def unpack(archive: Path, folder: Path) -> None:
                 _refuse_hostile(archive, member)
             if sum(member.file_size for member in members) > MAXIMUM_UNPACKED:
                 raise _too_large(archive)
-            left = min(MAXIMUM_UNPACKED, _ANY_RATIO + MAXIMUM_RATIO * archive.stat().st_size)
+            left = _bound(archive)
             for member in members:
                 left -= _write(content, member, folder, left)
                 if left < 0:
@@ -78,8 +83,42 @@ def _write(content: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, left
     return written
 
 
+def open_gzip(file: Path) -> TextIO:
+    """Open a gzip file as UTF-8 text. Its reads raise SourceError beyond the bounds of `unpack`."""
+    return io.TextIOWrapper(io.BufferedReader(_BoundedGzip(file), _CHUNK), encoding="utf-8")
+
+
+class _BoundedGzip(io.RawIOBase):
+    """The unpacked bytes of a gzip file, up to the bounds of `unpack`."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._packed = gzip.GzipFile(file)
+        self._left = _bound(file)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Read at most one chunk. Raises SourceError beyond the bounds."""
+        count = self._packed.readinto(buffer)
+        self._left -= count
+        if self._left < 0:
+            raise _too_large(self._file)
+        return count
+
+    def close(self) -> None:
+        self._packed.close()
+        super().close()
+
+
+def _bound(archive: Path) -> int:
+    """Return the number of bytes to which the archive may unpack."""
+    return min(MAXIMUM_UNPACKED, _ANY_RATIO + MAXIMUM_RATIO * archive.stat().st_size)
+
+
 def _too_large(archive: Path) -> SourceError:
     return SourceError(
         f"{archive} would unpack to more than {MAXIMUM_UNPACKED // 2**20} MiB or {MAXIMUM_RATIO} times its size; "
-        "unpack it yourself and import the folder if you trust it"
+        "unpack it yourself and import the result if you trust it, or raise IMPORT_UNPACKED_MB"
     )

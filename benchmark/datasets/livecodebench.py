@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.datasets.algo import checker_of
+from benchmark.datasets.archives import MAXIMUM_UNPACKED
 from benchmark.datasets.records import (
     ImportedProblem,
     Importer,
@@ -35,7 +36,7 @@ _SECONDS = 6.0
 _MEMORY = 512 * 2**20
 """An assumption in bytes: the data contains no memory limit."""
 
-_UNPACKED = 512 * 2**20
+_UNPACKED = MAXIMUM_UNPACKED
 _TEXT = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"})
 _AROUND = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"})
 _OPCODES = 8
@@ -127,7 +128,8 @@ def _unpacked(packed: str, name: str) -> Any:
         content = unpacking.decompress(base64.b64decode(packed, validate=True), _UNPACKED)
         if not unpacking.eof:
             raise UnusableProblemError(
-                f"its {name} are incomplete, or unpack to more than {_UNPACKED // 2**20} MiB"
+                f"its {name} are incomplete, or unpack to more than {_UNPACKED // 2**20} MiB "
+                "(IMPORT_UNPACKED_MB)"
             )
         return json.loads(_pickled_text(content, name))
     except (binascii.Error, zlib.error, ValueError, RecursionError, MemoryError) as error:

@@ -127,7 +127,9 @@ def read_tests(root: Path) -> list[TestRecord]:
         where = ", ".join(sorted(str(folder.relative_to(root)) for folder in folders))
         raise UnusableTestsError(f"it contains tests in several folders: {where}")
     if size > MAXIMUM_UNPACKED:
-        raise UnusableTestsError(f"its tests are larger than {MAXIMUM_UNPACKED // 2**20} MiB")
+        raise UnusableTestsError(
+            f"its tests are larger than {MAXIMUM_UNPACKED // 2**20} MiB (IMPORT_UNPACKED_MB)"
+        )
     [(folder, numbers)] = folders.items()
     return _numbered_tests(folder, max(numbers))
 

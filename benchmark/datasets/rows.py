@@ -3,13 +3,17 @@
 Rows are read one at a time, because one row may contain tens of megabytes of tests.
 """
 
-import gzip
 import json
+import zlib
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+from django.conf import settings
+
+from benchmark.datasets.archives import open_gzip
 from benchmark.datasets.records import SourceError
 
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet")
@@ -54,14 +58,24 @@ def _rows(file: Path) -> Iterator[Row]:
 
 
 def _lines(file: Path) -> Iterator[str]:
-    opened = gzip.open if file.suffix == ".gz" else open
+    longest = settings.IMPORT_MAXIMUM_ROW
     try:
-        with opened(file, "rt", encoding="utf-8") as lines:
-            yield from (line for line in lines if line.strip())
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        with _text(file) as lines:
+            for line in iter(partial(lines.readline, longest + 1), ""):
+                if len(line) > longest:
+                    raise SourceError(
+                        f"{file} has a row longer than {longest // 2**20} MiB. IMPORT_ROW_MB raises this bound."
+                    )
+                if line.strip():
+                    yield line
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise SourceError(
             f"{file} cannot be read ({error}). It may be incomplete: fetch it again."
         ) from error
+
+
+def _text(file: Path) -> TextIO:
+    return open_gzip(file) if file.suffix == ".gz" else file.open(encoding="utf-8")
 
 
 def _object(file: Path, number: int, line: str) -> Row:

@@ -1,6 +1,6 @@
 """The worker's side of judgements: claim a row, grade its program, store the result."""
 
-import logging
+import platform
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -9,6 +9,7 @@ from typing import Any
 
 import django_rq
 import redis
+import structlog
 from django.conf import settings
 from django.db import connection, transaction
 from django.dispatch import Signal
@@ -23,7 +24,7 @@ from benchmark.models import Judgement
 from benchmark.models.leases import renewing
 from benchmark.models.owners import new_owner
 
-logger = logging.getLogger(__name__)
+logger = structlog.get_logger(__name__)
 
 MAXIMUM_ATTEMPTS = 3
 """Claims of one judgement before its fault is final. A fault is never counted against the program."""
@@ -52,7 +53,7 @@ def perform(judgement_id: int) -> None:
         with renewing(judgement.claimed()):
             result, columns = _measure(judgement)
     except Exception as error:
-        logger.exception("judgement %s failed", judgement_id)
+        logger.exception("judgement failed", **_ids(judgement))
         _fail(judgement, f"{type(error).__name__}: {error}")
         return
     except BaseException:  # this process must end: another one may begin at once
@@ -193,14 +194,29 @@ def _executions_first() -> Iterator[OnTest]:
 def _fail(judgement: Judgement, fault: str, **columns: Any) -> None:
     """Store a fault of the judge. A judgement for which nobody waits is tried again first."""
     if _is_background(judgement) and judgement.attempt < MAXIMUM_ATTEMPTS:
+        logger.warning("judge fault, to be retried", **_ids(judgement))
         judgement.claimed().release()
         return
     _finish(judgement, Judgement.State.FAILED, verdict=judge.Verdict.JE, fault=fault, **columns)
 
 
+def _ids(judgement: Judgement) -> dict[str, Any]:
+    """Return what a line of the log says of a judgement; its result is in the row."""
+    return {
+        "judgement": judgement.pk,
+        "submission": judgement.submission_id,
+        "attempt": judgement.attempt,
+        "host": platform.node(),
+    }
+
+
 def _finish(judgement: Judgement, state: Judgement.State, **columns: Any) -> None:
     """Store the outcome and send the signal, unless another process has claimed the judgement."""
     if judgement.end(state, finished_at=timezone.now(), **columns):
+        if state == Judgement.State.FAILED:
+            logger.error("judge fault", **_ids(judgement))
+        else:
+            logger.info("judgement", **_ids(judgement), verdict=str(columns["verdict"]))
         judgement_finished.send(Judgement, judgement=Judgement.objects.get(pk=judgement.pk))
         if judgement.requested_by_id is not None:
             with suppress(redis.RedisError):  # the next sweep enqueues it

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakValueDictionary
 
+import structlog
+
 from benchmark.extraction import extract_program
 from benchmark.methods import MethodSettings
 from benchmark.model_calls import caps, ledger
@@ -25,6 +27,8 @@ from benchmark.models import Generation, Run, WorkItem
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelReply, Parameters, draws_by_seed, parse_model_spec
 from benchmark.runner.sampling import sampling_of
+
+logger = structlog.get_logger(__name__)
 
 _OWN_COLUMNS = ("text", "first_token", "blocks")
 """Columns of a reply that only generations have, or that have another name in other tables."""
@@ -118,6 +122,14 @@ class ReplyStore:
             columns = reply_columns(reply) | own
         row = self._row(request, columns | {"parameters": parameters.to_json(), "cache_key": key})
         row, spent = await self._commits.submit(store, (self._run, row))
+        logger.info(
+            "run step",
+            run=str(self._run.pk),
+            item=request.item.pk,
+            step=request.step,
+            generation=row.pk,
+            reused=row.reused_id,
+        )
         self._on_stored(row, spent)
         return row
 

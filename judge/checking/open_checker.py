@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Callable, Iterator
 
-from judge.cache import temporary_folder
 from judge.checking.checkers import Checker, CheckResult, check
 from judge.checking.validators import ValidatorCall, open_validator
 from judge.records import Limits, Test
@@ -22,10 +21,7 @@ def open_checker(checker: Checker, limits: Limits) -> Iterator[Callable[[Test, b
         return
     if checker.program.interactive:
         raise ValueError("an interactive checker talks with the program and reads no finished output")
-    with (
-        temporary_folder("checker") as folder,
-        open_validator(open_sandbox(), checker, limits, folder) as validator,
-    ):
+    with open_validator(open_sandbox(), checker, limits) as validator:
 
         def check_output(test: Test, output: bytes) -> CheckResult:
             result = validator.check(ValidatorCall(test.input, test.answer.read_bytes()), output)

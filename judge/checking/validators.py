@@ -156,10 +156,8 @@ class OpenValidator:
 
 
 @contextlib.contextmanager
-def open_validator(
-    sandbox: Sandbox, checker: Checker, limits: Limits, folder: Path
-) -> Iterator[OpenValidator]:
-    """Compile the checker's validator into the empty `folder` and yield it in its container.
+def open_validator(sandbox: Sandbox, checker: Checker, limits: Limits) -> Iterator[OpenValidator]:
+    """Compile the checker's validator and yield it in its container.
 
     `limits` are those of the programs whose output it checks. Raises ValidatorFaultError where the validator does not
     compile, SandboxFaultError, OSError, and ToolMissingError.
@@ -169,7 +167,7 @@ def open_validator(
     # COMPAT: the validator's limits apply to its language as they are.
     applied = limits_for(validator.limits, validator.language, Policy.COMPAT)
     language = get_language(validator.language)
-    compilation = compile_program(sandbox, language, validator.sources, applied, folder)
+    compilation = compile_program(sandbox, language, validator.sources, applied)
     if compilation.program is None:
         raise ValidatorFaultError(
             f"the problem's output validator does not compile: {compilation.output[:_SHOWN]}"

@@ -4,7 +4,6 @@ import hashlib
 import platform
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 from judge.records import MEBIBYTE, Limits
 from judge.sandbox import (
@@ -48,35 +47,30 @@ _RESULT = f"{SCRATCH_FOLDER}/program"
 _COMPILE_AND_PRINT = '"$@" >&2 && cat "$0"'
 
 
-class StoredSources(NamedTuple):
-    """Source files in a folder; `names` are those to pass to the compiler."""
-
-    folder: Path
-    names: tuple[str, ...]
-
-
 def run_compiler(
     sandbox: Sandbox,
     language: Language,
-    sources: StoredSources,
+    files: Files,
+    programs: tuple[str, ...],
     *,
     options: tuple[str, ...] = (),
     headers: Path | None = None,
     limits: Limits = COMPILE_LIMITS,
 ) -> RunOutcome:
-    """Run the language's compile command on the sources, with `options` before all others.
+    """Run the language's compile command on `programs`, the source files among `files`.
 
-    Standard output of the outcome is the compiler's result, standard error its messages. `headers` is a folder that
-    precedes the system's include folders. Raises SandboxFaultError, and ToolMissingError where there is no compiler.
+    `options` precede all others. Standard output of the outcome is the compiler's result, standard error its messages.
+    `headers` is a folder that precedes the system's include folders. Raises SandboxFaultError, and ToolMissingError
+    where there is no compiler.
     """
     if headers:
         options = (*options, "-I", _HEADERS)
-    first, *others = filled(language, language.compile, sources.names, _RESULT)
+    first, *others = filled(language, language.compile, programs, _RESULT)
     command = (first, *options, *others)
     if language.makes_program:
         command = ("/bin/sh", "-c", _COMPILE_AND_PRINT, _RESULT, *command)
     mounts = Mounts(
-        folder=sources.folder,
+        files=tuple(files),
         readable=_files_to_compile(language),
         file_size=limits.output,
         scratch=2 * limits.output,
@@ -112,22 +106,6 @@ def compile_key(language: Language, kind: str, files: Files) -> str:
         digest.update(repr((name, len(content))).encode())
         digest.update(content)
     return digest.hexdigest()
-
-
-def store_files(folder: Path, files: Files) -> Path:
-    """Create the folder with these files and return it. Every user can read them, regardless of the umask."""
-    folder.mkdir()
-    folder.chmod(0o755)
-    for name, content in files:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for parent in path.parents:
-            if parent == folder:
-                break
-            parent.chmod(0o755)
-        path.write_bytes(content)
-        path.chmod(0o755)
-    return folder
 
 
 def filled(

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from judge.cache import load_program, store_program
 from judge.compilation.compiler import (
@@ -10,13 +9,11 @@ from judge.compilation.compiler import (
     COMPILE_LIMITS,
     DRIVERS,
     Files,
-    StoredSources,
     compile_key,
     environment,
     files_to_run,
     filled,
     run_compiler,
-    store_files,
 )
 from judge.compilation.precompiled_headers import precompiled_headers
 from judge.compilation.preloading import modules_to_import
@@ -71,11 +68,10 @@ def compile_program(
     language: Language,
     source: str | Mapping[str, str],
     limits: Limits,
-    folder: Path,
     *,
     compile_time: float = COMPILE_LIMITS.time,
 ) -> Compilation:
-    """Compile a program (for an interpreted language, check it) into the empty `folder`, or take it from the cache.
+    """Compile a program (for an interpreted language, check it), or take it from the cache.
 
     `source` is its text, or the texts of its files by name (see `judge.compilation.sources`). `limits` are those of
     its runs, which virtual machines get as options. `compile_time` limits the compiler's CPU seconds. Raises
@@ -88,29 +84,27 @@ def compile_program(
     files = (*sources.files, *_driver(language))
     key = compile_key(language, "program", files)
     found = load_program(key)
-    stored = folder / "source"
-    if found is None or not language.makes_program:
-        store_files(stored, files)
     if found is None:
         applied = replace(COMPILE_LIMITS, time=compile_time)
-        outcome = _compiled(sandbox, language, files, StoredSources(stored, sources.programs), applied)
+        outcome = _compiled(sandbox, language, files, sources.programs, applied)
         if failed := _failure(outcome, applied):
             return failed
         found = outcome.stdout, outcome.stderr
         store_program(key, *found)
     result, messages = found
-    if language.makes_program:
-        stored = store_files(folder / "compiled", [(_PROGRAM_NAME, result)])
-    program = _program(language, sources, limits, stored)
+    made = ((_PROGRAM_NAME, result),) if language.makes_program else files
+    program = _program(language, sources, limits, made)
     return Compilation(program, printable(messages, _SHOWN))
 
 
-def _program(language: Language, sources: Sources, limits: Limits, folder: Path) -> CompiledProgram:
+def _program(
+    language: Language, sources: Sources, limits: Limits, files: tuple[tuple[str, bytes], ...]
+) -> CompiledProgram:
     file = f"{PROGRAM_FOLDER}/{_PROGRAM_NAME}" if language.makes_program else ""
     memory = limits.memory - language.allowance
     return CompiledProgram(
         mounts=Mounts(
-            folder,
+            files,
             files_to_run(language),
             file_size=_SCRATCH,
             scratch=_SCRATCH,
@@ -128,11 +122,11 @@ def _driver(language: Language) -> Files:
 
 
 def _compiled(
-    sandbox: Sandbox, language: Language, files: Files, sources: StoredSources, limits: Limits
+    sandbox: Sandbox, language: Language, files: Files, programs: tuple[str, ...], limits: Limits
 ) -> RunOutcome:
     if headers := precompiled_headers(sandbox, language, files):
         try:
-            outcome = run_compiler(sandbox, language, sources, headers=headers, limits=limits)
+            outcome = run_compiler(sandbox, language, files, programs, headers=headers, limits=limits)
         except SandboxFaultError:
             pass  # another judge may have removed the headers from the cache
         else:
@@ -140,7 +134,7 @@ def _compiled(
             if outcome.exit_status == 0 or stopped:
                 return outcome
     # After a failure too: neither the messages nor the result may depend on the precompiled header.
-    return run_compiler(sandbox, language, sources, limits=limits)
+    return run_compiler(sandbox, language, files, programs, limits=limits)
 
 
 def _failure(outcome: RunOutcome, limits: Limits) -> Compilation | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from judge.cache import headers_folder, is_trusted, mark_used, private_folder, remove
-from judge.compilation.compiler import Files, StoredSources, compile_key, run_compiler, store_files
+from judge.compilation.compiler import Files, compile_key, run_compiler
 from judge.sandbox import Sandbox, SandboxFaultError, open_sandbox
 from judge.toolchains import LANGUAGES, Language, ToolMissingError, language_of
 
@@ -99,9 +99,8 @@ def _create(sandbox: Sandbox, language: Language, source: Files, entry: Path) ->
         dir=entry.parent, prefix=_UNFINISHED, ignore_cleanup_errors=True
     ) as name:
         new = Path(name)
-        folder = store_files(new / "source", source)
         names = tuple(name for name, _ in source)
-        outcome = run_compiler(sandbox, language, StoredSources(folder, names), options=("-x", "c++-header"))
+        outcome = run_compiler(sandbox, language, source, names, options=("-x", "c++-header"))
         if outcome.exit_status != 0:
             return
         unfinished = new / "entry"

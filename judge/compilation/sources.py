@@ -64,7 +64,8 @@ def _check_names(texts: Mapping[str, str]) -> None:
                 f"A file cannot be called {name[:100]!r}: names consist of the letters A to Z and a to z, digits "
                 "and _ . + -, begin with a letter, digit or _, and have / between folders."
             )
-    if nested := {str(parent) for name in texts for parent in PurePosixPath(name).parents} & texts.keys():
+    parents = (parent for name in texts if "/" in name for parent in PurePosixPath(name).parents)
+    if nested := set(map(str, parents)) & texts.keys():
         raise UnusableSourceError(f"{min(nested)} is a file and a folder at once.")
 
 

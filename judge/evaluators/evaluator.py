@@ -58,8 +58,8 @@ class TestEvaluator:
             ran, decision = self._run_pass(call)
             time, memory = max(time, ran.outcome.time), max(memory, ran.outcome.memory)
             if decision is None or decision.next_input is None:
-                whole = replace(ran, outcome=replace(ran.outcome, time=time, memory=memory))
-                return result_of(test, whole, *_verdict(ran, decision))
+                result = result_of(test, ran, *_verdict(ran, decision))
+                return result if self._output_check.passes == 1 else replace(result, time=time, memory=memory)
             call = replace(call, input=decision.next_input, feedback=decision.feedback)
         raise ValidatorFaultError(
             f"the problem's output validator requests more than the {self._output_check.passes} passes that are allowed"

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Iterator
 
-from judge.cache import temporary_folder
 from judge.checking import Checker, open_validator
 from judge.evaluators.evaluator import AnswerComparison, TestEvaluator
 from judge.evaluators.interactive import InteractiveEvaluator
@@ -23,8 +22,7 @@ def open_evaluator(sandbox: Sandbox, checker: Checker, program: LimitedProgram) 
         if checker.program is None:
             yield TestEvaluator(container, program, AnswerComparison(checker))
             return
-        folder = stack.enter_context(temporary_folder("checker"))
-        validator = stack.enter_context(open_validator(sandbox, checker, program.limits, folder))
+        validator = stack.enter_context(open_validator(sandbox, checker, program.limits))
         if checker.program.interactive:
             yield InteractiveEvaluator(container, program, validator)
         else:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from judge.cache import temporary_folder
 from judge.compilation import compile_program
 from judge.execution.program_runs import LimitedProgram
 from judge.records import Limits, Policy, Verdict, printable
@@ -75,12 +74,11 @@ def open_program(
     entry = get_language(language)
     applied = limits_for(limits, language, Policy.COMPAT)
     sandbox = open_sandbox()
-    with temporary_folder("run") as folder:
-        compilation = compile_program(sandbox, entry, source, applied, folder)
-        program = compilation.program
-        if program is None:
-            raise CompilationError(compilation.output)
-        if not fork_server:
-            program = program.without_fork_server()
-        with sandbox.open(program.mounts) as container:
-            yield OpenProgram(container, LimitedProgram(program, applied))
+    compilation = compile_program(sandbox, entry, source, applied)
+    program = compilation.program
+    if program is None:
+        raise CompilationError(compilation.output)
+    if not fork_server:
+        program = program.without_fork_server()
+    with sandbox.open(program.mounts) as container:
+        yield OpenProgram(container, LimitedProgram(program, applied))

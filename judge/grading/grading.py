@@ -3,9 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
-from judge.cache import temporary_folder
 from judge.checking import ValidatorFaultError
 from judge.compilation import compile_program
 from judge.evaluators import TestEvaluator, judge_error, open_evaluator
@@ -17,9 +15,6 @@ from judge.toolchains import ToolMissingError, compiler_version, get_language, l
 
 JUDGE_VERSION = "3"
 """Incremented by every change to the judge that may change a verdict."""
-
-_FORK_SERVER_TESTS = 3
-"""With fewer tests a fork server costs more than a normal start for each test."""
 
 
 def grade(
@@ -56,6 +51,7 @@ class _Grading:
         self._problem = problem
         self._options = options
         self._on_test = on_test
+        self._results: list[TestResult] = []
         self._judgement = Judgement(
             verdict=Verdict.NO_CODE,
             tests=(),
@@ -80,9 +76,9 @@ class _Grading:
             return self._judgement
         sandbox = open_sandbox()
         self._judgement = replace(self._judgement, isolation=sandbox.isolation)
-        with temporary_folder("program") as folder, contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as stack:
             try:
-                program = self._compiled(sandbox, folder)
+                program = self._compiled(sandbox)
                 if program is None:
                     return replace(self._judgement, verdict=Verdict.CE)
                 opening = open_evaluator(sandbox, self._problem.checker, program)
@@ -91,11 +87,11 @@ class _Grading:
                 self._add(judge_error(self._problem.tests[0], error))
             else:
                 self._evaluate(evaluator)
-        verdicts = (result.verdict for result in self._judgement.tests)
+        verdicts = (result.verdict for result in self._results)
         verdict = next((verdict for verdict in verdicts if verdict is not Verdict.AC), Verdict.AC)
-        return replace(self._judgement, verdict=verdict)
+        return replace(self._judgement, verdict=verdict, tests=tuple(self._results))
 
-    def _compiled(self, sandbox: Sandbox, folder: Path) -> LimitedProgram | None:
+    def _compiled(self, sandbox: Sandbox) -> LimitedProgram | None:
         """Compile the submission and note compiler and messages. Return None if it does not compile."""
         submission, limits = self._submission, self._judgement.limits
         self._judgement = replace(self._judgement, compiler=compiler_version(submission.language))
@@ -105,14 +101,13 @@ class _Grading:
             language,
             submission.source,
             limits,
-            folder,
             compile_time=self._options.compile_time,
         )
         self._judgement = replace(self._judgement, compiler_output=compilation.output)
         program = compilation.program
         if program is None:
             return None
-        if not self._options.fork_server or len(self._problem.tests) < _FORK_SERVER_TESTS:
+        if not self._options.fork_server:
             program = program.without_fork_server()
         return LimitedProgram(program, limits, self._problem.files)
 
@@ -125,11 +120,14 @@ class _Grading:
             self._add(result)
             if self._options.stop_at_first_failure and result.verdict is not Verdict.AC:
                 break
-            timeouts = sum(result.verdict is Verdict.TLE for result in self._judgement.tests)
-            if timeouts == self._options.maximum_timeouts:
+            if result.verdict is Verdict.TLE and self._has_enough_timeouts():
                 break
 
+    def _has_enough_timeouts(self) -> bool:
+        timeouts = sum(result.verdict is Verdict.TLE for result in self._results)
+        return timeouts == self._options.maximum_timeouts
+
     def _add(self, result: TestResult) -> None:
-        self._judgement = replace(self._judgement, tests=(*self._judgement.tests, result))
+        self._results.append(result)
         if self._on_test:
             self._on_test(result)

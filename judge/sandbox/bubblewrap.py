@@ -2,8 +2,9 @@
 
 bubblewrap builds a file system of system files once, as a template. The launcher copies the template for each
 container, with new namespaces, and adds what belongs to one submission. A template has one container at a time, which
-uses the template's control group; containers at the same time have different templates. A start of bubblewrap for each
-container would take several times as long, and so would a new control group (docs/judge.md, "Speed").
+uses the template's control group; containers at the same time have different templates.
+A start of bubblewrap for each container would take several times as long, and so would a new control group
+(docs/judge.md, "Speed"). The process of a template may be an interpreter that has started (fork_server.py).
 """
 
 import contextlib
@@ -17,9 +18,10 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from judge.sandbox.cgroups import ControlGroups, control_group
-from judge.sandbox.container import FORK_SERVER, PROCESSES, ContainerProcess
+from judge.sandbox.container import PROCESSES, ContainerProcess, Interpreter
 from judge.sandbox.interface import (
     PROGRAM_FOLDER,
     SCRATCH_FOLDER,
@@ -44,13 +46,13 @@ _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
 LAUNCHER = "/launcher"
 """The launcher's path in a container."""
 
-_HOST_FOLDER = (
-    SCRATCH_FOLDER  # of the host's files in a template; a container replaces them with its scratch folder
-)
-
+_LAUNCHER_LIBRARY = "/fork_server.so"
+_FORK_SERVER = "/fork_server.py"
 _FORK_SERVER_SOURCE = Path(__file__).with_name("fork_server.py")
 _OWN_PROCESSES = 5  # the template, the launcher, the fork server, and a reserve
 _ANSWER_TIME = 20.0  # seconds for the start and the end of a container
+_FAILURE_TIME = 1.0  # seconds until a template that has closed its socket has ended
+_MOST_FREE = 16  # templates without a container; beyond it the least recently used one ends
 _PACKET = 2**16
 
 
@@ -60,21 +62,26 @@ class Bubblewrap:
     As root, bubblewrap creates the namespaces with root's rights, and the launcher switches to a short-lived user
     before it starts a program. Any other user gets these rights in a user namespace, in which programs run as that
     user without rights outside. Root never uses a user namespace: a program in it would be root outside.
+    `library` is the launcher for templates that are interpreters, or None where interpreters start for each run.
     `groups` are the control groups that measure programs, or None.
     """
 
-    def __init__(self, bwrap: Path, version: str, launcher: Path, groups: ControlGroups | None) -> None:
+    def __init__(
+        self, bwrap: Path, version: str, launcher: Path, library: Path | None, groups: ControlGroups | None
+    ) -> None:
         self._groups = groups
+        self._library = library
         self._user_namespace = user_namespace = os.geteuid() != 0
         self._filter = filter_program()
-        self._free: dict[tuple[object, ...], list[_Template]] = {}
+        self._free: list[_Template] = []  # ordered by last use
+        self._unusable: set[Interpreter] = set()
         self._changing_templates = threading.Lock()
         namespaces = ["ipc", "pid", "net", "uts", *(["user"] if user_namespace else [])]
         self._beginning = [str(bwrap), *(f"--unshare-{name}" for name in namespaces), "--unshare-cgroup-try"]
         if user_namespace:
             self._beginning += ["--uid", "1000", "--gid", "1000"]
         # For the launcher alone. The first three start containers, which give them up; a program has none.
-        capabilities = ["SYS_ADMIN", "DAC_READ_SEARCH", "SETPCAP"]
+        capabilities = ["SYS_ADMIN", "SETPCAP"]
         if not user_namespace:
             capabilities += ["SETUID", "SETGID", "KILL"]
         self._beginning += ["--cap-drop", "ALL"]
@@ -86,8 +93,8 @@ class Bubblewrap:
         for name, descriptor in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
             self._beginning += ["--symlink", f"/proc/self/fd{descriptor}", f"/dev/{name}"]
         self._beginning += ["--symlink", SCRATCH_FOLDER, "/tmp", "--symlink", SCRATCH_FOLDER, "/dev/shm"]  # noqa: S108
+        self._beginning += ["--dir", SCRATCH_FOLDER, "--dir", PROGRAM_FOLDER]
         self._beginning += ["--ro-bind", str(launcher), LAUNCHER]
-        self._beginning += ["--ro-bind", str(_FORK_SERVER_SOURCE), FORK_SERVER]
 
         tier, accounting = ("A", groups.title) if groups else ("B", "accounting by the launcher")
         users = "user namespace" if user_namespace else "own user"
@@ -111,78 +118,134 @@ class Bubblewrap:
     def close(self) -> None:
         """End the templates that have no container (see `judge.sandbox.interface.Sandbox`)."""
         with self._changing_templates:
-            free = [template for templates in self._free.values() for template in templates]
-            self._free.clear()
+            free, self._free = self._free, []
         for template in free:
             template.close()
 
     @contextlib.contextmanager
-    def started(self, mounts: Mounts) -> Iterator[ContainerProcess]:
-        """Start a container. Raises SandboxFaultError."""
-        key, template = self._take_template(mounts)
+    def started(self, mounts: Mounts, interpreter: Interpreter | None) -> Iterator[ContainerProcess]:
+        """Start a container, as a fork of the interpreter if possible. Raises SandboxFaultError."""
+        template, ours, process = self._started(mounts, interpreter)
         with contextlib.ExitStack() as stack:
             stack.callback(template.close)
-            ours, process = self._start(mounts, template)
             try:
                 with ours:  # closing the socket ends the container
-                    yield ContainerProcess(process, ours, mounts, template.group)
+                    yield ContainerProcess(process, ours, mounts, template.group, template.key.interpreter)
             finally:
                 has_ended = _has_ended(process)
                 os.close(process)
                 if has_ended:
                     stack.pop_all()
-                    with self._changing_templates:
-                        self._free.setdefault(key, []).append(template)
+                    self._keep(template)
+
+    def _started(
+        self, mounts: Mounts, interpreter: Interpreter | None
+    ) -> tuple["_Template", socket.socket, int]:
+        """Return a template and its new container: the socket to the launcher, and the descriptor of its process."""
+        if self._library is None or mounts.environment or interpreter in self._unusable:
+            interpreter = None  # an interpreter reads its environment at its start
+        template = self._take_template(mounts, interpreter)
+        try:
+            return template, *self._start(mounts, template)
+        except OSError as error:
+            has_failed = template.has_failed()
+            template.close()
+            if interpreter is not None and has_failed:
+                self._unusable.add(interpreter)
+                return self._started(mounts, None)
+            message = template.messages() or str(error) or "the sandbox ended without a message"
+            raise SandboxFaultError(message) from error
 
     def _start(self, mounts: Mounts, template: "_Template") -> tuple[socket.socket, int]:
-        """Return the socket to a new container's launcher, and the descriptor of the launcher's process."""
+        """Return the socket to a new container's launcher, and the descriptor of its process. Raises OSError."""
         user = 0 if self._user_namespace else _USERS.start + secrets.randbelow(len(_USERS))
-        folders = ((mounts.folder, PROGRAM_FOLDER), *mounts.mounted)
-        words = [str(user), str(mounts.scratch), str(len(folders))]
-        for source, target in folders:
-            words += (os.path.realpath(source), target)
-        words += (f"{name}={value}" for name, value in mounts.environment.items())
+        words = [
+            str(user),
+            str(mounts.scratch),
+            *(f"{name}={value}" for name, value in mounts.environment.items()),
+        ]
         ours, launchers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.settimeout(_ANSWER_TIME)
         try:
-            with launchers:
-                template.send(words, launchers)
+            with launchers, sealed_file(_archive(mounts.files)) as archive:
+                template.send(words, [launchers.fileno(), archive])
             answer, received, _, _ = socket.recv_fds(ours, _PACKET, 1)
             if answer != b"started":
                 raise OSError(answer.decode("utf-8", "replace").removeprefix("fault "))
-        except OSError as error:
+        except OSError:
             ours.close()
-            template.close()
-            message = template.messages() or str(error) or "the sandbox ended without a message"
-            raise SandboxFaultError(message) from error
+            raise
         ours.settimeout(None)
         return ours, received[0]
 
-    def _take_template(self, mounts: Mounts) -> tuple[tuple[object, ...], "_Template"]:
-        """Return a template for these mounts that has no container, and its key; start one if there is none.
+    def _keep(self, template: "_Template") -> None:
+        """Keep a template for the next container; end the least recently used one if there are too many."""
+        with self._changing_templates:
+            self._free.append(template)
+            surplus = self._free[:-_MOST_FREE]
+            del self._free[:-_MOST_FREE]
+        for one in surplus:
+            one.close()
+
+    def _take_template(self, mounts: Mounts, interpreter: Interpreter | None) -> "_Template":
+        """Return a template for these mounts that has no container; start one if there is none.
 
         Its processes inherit the niceness of the calling thread. Raises SandboxFaultError.
         """
-        targets = tuple(target for _, target in mounts.mounted)
-        niceness = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
         files = (*mounts.readable, *_SYSTEM_FILES)
-        key = (mounts.readable, _inodes(files), targets, mounts.random_devices, niceness)
-        with self._changing_templates:
-            while free := self._free.get(key):
-                if (template := free.pop()).is_alive():
-                    return key, template
-                template.close()
-        command = [*self._beginning, *_system_mounts(files)]
-        for device in _RANDOM_DEVICES if mounts.random_devices else ():
-            command += ["--dev-bind", device, device]
-        for folder in (PROGRAM_FOLDER, *targets):
-            command += ["--dir", folder]
-        command += ["--ro-bind", "/", _HOST_FOLDER]
-        command += ["--remount-ro", "/", "--chdir", "/", "--setenv", "PWD", SCRATCH_FOLDER]
+        key = _Key(
+            files,
+            mounts.mounted,
+            _inodes((*files, *(source for source, _ in mounts.mounted))),
+            mounts.random_devices,
+            os.getpriority(os.PRIO_PROCESS, threading.get_native_id()),
+            interpreter,
+        )
+        while template := self._free_template(key):
+            if template.is_alive():
+                return template
+            template.close()
         try:
-            return key, _Template(command, self._filter, self._groups)
+            return _Template(key, self._command(key), self._filter, self._groups)
         except OSError as error:
             raise SandboxFaultError(f"the sandbox could not start: {error}") from error
+
+    def _free_template(self, key: "_Key") -> "_Template | None":
+        with self._changing_templates:
+            for number in reversed(range(len(self._free))):
+                if self._free[number].key == key:
+                    return self._free.pop(number)
+        return None
+
+    def _command(self, key: "_Key") -> list[str]:
+        """Return bubblewrap's command and options for a template."""
+        command = [*self._beginning, *_system_mounts(key.files)]
+        for device in _RANDOM_DEVICES if key.random_devices else ():
+            command += ["--dev-bind", device, device]
+        for source, target in key.mounted:
+            command += ["--ro-bind", str(source), target]
+        if key.interpreter is not None:
+            command += ["--ro-bind", str(self._library), _LAUNCHER_LIBRARY]
+            command += ["--ro-bind", str(_FORK_SERVER_SOURCE), _FORK_SERVER]
+        return [*command, "--remount-ro", "/", "--chdir", "/", "--setenv", "PWD", SCRATCH_FOLDER]
+
+
+class _Key(NamedTuple):
+    """What a template is made for: files of the system and other files, with their inodes, and the interpreter."""
+
+    files: tuple[Path, ...]
+    mounted: tuple[tuple[Path, str], ...]
+    inodes: tuple[int, ...]
+    random_devices: bool
+    niceness: int
+    interpreter: Interpreter | None
+
+    @property
+    def command(self) -> list[str]:
+        """The command that the template executes, without the arguments of a template."""
+        if self.interpreter is None:
+            return [LAUNCHER]
+        return [LAUNCHER, "start", str(self.interpreter.stack), *self.interpreter.command, _FORK_SERVER]
 
 
 class _Template:
@@ -192,39 +255,46 @@ class _Template:
     """
 
     def __init__(
-        self, command: list[str], system_call_filter: bytes | None, groups: ControlGroups | None
+        self, key: _Key, options: list[str], system_call_filter: bytes | None, groups: ControlGroups | None
     ) -> None:
+        self.key = key
         self._socket, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with contextlib.ExitStack() as stack:
+        with its, contextlib.ExitStack() as stack, contextlib.ExitStack() as started:
             self.group = (
                 stack.enter_context(control_group(groups, PROCESSES + _OWN_PROCESSES)) if groups else None
             )
-            with its, contextlib.ExitStack() as started:
-                inherited = [its.fileno(), *(self.group.descriptors if self.group else ())]
-                words = [str(its.fileno()), "-1", self.group.argument if self.group else "-"]
-                if system_call_filter:
-                    inherited.append(started.enter_context(sealed_file(system_call_filter)))
-                    words[1] = str(inherited[-1])
-                self._process = subprocess.Popen(
-                    [*command, "--", LAUNCHER, *words],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    env=_ENVIRONMENT,
-                    pass_fds=inherited,
-                    cwd="/",
-                )
+            inherited = [its.fileno(), *(self.group.descriptors if self.group else ())]
+            words = [str(its.fileno()), "-1", self.group.argument if self.group else "-"]
+            if system_call_filter:
+                inherited.append(started.enter_context(sealed_file(system_call_filter)))
+                words[1] = str(inherited[-1])
+            self._process = subprocess.Popen(
+                [*options, "--", *key.command, *words],
+                # Of the same kinds as a program's: an interpreter inspects them at its start.
+                stdin=started.enter_context(sealed_file(b"")),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=_ENVIRONMENT,
+                pass_fds=inherited,
+                cwd="/",
+            )
             stack.callback(self._end)
             self._stack = stack.pop_all()
 
-    def send(self, words: list[str], launchers: socket.socket) -> None:
-        """Request a container with the launcher's end of its socket. Raises OSError for a template that has ended."""
+    def send(self, words: list[str], descriptors: list[int]) -> None:
+        """Request a container. Raises OSError for a template that has ended."""
         packet = b"".join(word.encode() + b"\0" for word in words)
-        socket.send_fds(self._socket, [packet], [launchers.fileno()])
+        socket.send_fds(self._socket, [packet], descriptors)
 
     def is_alive(self) -> bool:
         """Return whether the process runs."""
         return self._process.poll() is None
+
+    def has_failed(self) -> bool:
+        """Return whether the process has ended by itself with a failure."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(_FAILURE_TIME) > 0
+        return False
 
     def close(self) -> None:
         """End the process and its container, and remove its control group."""
@@ -234,6 +304,8 @@ class _Template:
         self._socket.close()
         self._process.kill()
         self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
     def messages(self) -> str:
         """Return bubblewrap's messages until now, after `close`."""
@@ -257,7 +329,8 @@ class BubblewrapContainer:
     def run(self, run: SandboxRun) -> RunOutcome:
         """Run the program to its end. Raises SandboxFaultError, after which the container can be used again."""
         if self._container is None:
-            self._container = self._stack.enter_context(self._sandbox.started(self._mounts))
+            started = self._sandbox.started(self._mounts, Interpreter.of(run))
+            self._container = self._stack.enter_context(started)
         try:
             outcome, clean = self._container.run(run)
         except BaseException:
@@ -288,6 +361,11 @@ def _system_mounts(paths: tuple[Path, ...]) -> tuple[str, ...]:
         elif path.exists():
             mounts += ["--ro-bind", str(path), str(path)]
     return tuple(mounts)
+
+
+def _archive(files: tuple[tuple[str, bytes], ...]) -> bytes:
+    """Return the files of a program as the launcher reads them."""
+    return b"".join(b"%s\0%d\0%s" % (name.encode(), len(content), content) for name, content in files)
 
 
 def _inodes(paths: tuple[Path, ...]) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
+from typing import NamedTuple
 
 from judge.sandbox.cgroups import ControlGroup
 from judge.sandbox.interface import (
@@ -24,7 +25,6 @@ from judge.sandbox.interface import (
 from judge.sandbox.memory_file import sealed_file
 
 PROCESSES = 64
-FORK_SERVER = "/fork_server.py"
 _GRACE = 30.0  # seconds after the limit of real time until a launcher without an answer counts as failed
 _FIRST_WAIT = 0.003  # seconds for which a program may be blocked by a full pipe
 _FORK_SERVER_TIME = 60.0  # CPU seconds; the launcher stops a fork at its own, lower limit
@@ -34,16 +34,32 @@ _PACKET = 2**16
 _DESCRIPTORS = 250  # the most that the kernel lets one packet carry is 253
 
 
+class Interpreter(NamedTuple):
+    """An interpreter from which a fork server can be forked: its command, and the stack limit of its start in bytes."""
+
+    command: tuple[str, ...]
+    stack: int
+
+    @classmethod
+    def of(cls, run: SandboxRun) -> "Interpreter | None":
+        """Return the interpreter of a run that requests a fork server, else None."""
+        return None if run.preload is None else cls(run.command[:-1], run.limits.memory)
+
+
 @dataclass
 class ContainerProcess:
-    """A running container: the descriptor of its process 1, and the socket to this launcher."""
+    """A running container: the descriptor of its process 1, and the socket to this launcher.
+
+    `interpreter` is the one that process 1 is a fork of, or None.
+    """
 
     process: int
     launcher: socket.socket
     mounts: Mounts
     group: ControlGroup | None
+    interpreter: Interpreter | None
     _fork_server_for: tuple[str, ...] | None = None  # the command and modules that the fork server serves
-    _can_fork: bool = True
+    _is_new: bool = True
 
     def run(self, run: SandboxRun) -> tuple[RunOutcome, bool]:
         """Run the program. Return its outcome, and whether the container can be used again.
@@ -59,31 +75,29 @@ class ContainerProcess:
             raise
 
     def _run_or_fork(self, run: SandboxRun) -> tuple[RunOutcome, bool]:
-        if run.preload is not None and self._can_fork and self._has_fork_server(run, run.preload):
-            try:
+        has_server = run.preload is not None and self._has_fork_server(run, run.preload)
+        self._is_new = False
+        if has_server:
+            with contextlib.suppress(_NoForkServerError):  # an earlier run destroyed it
                 return self._run(run, fork=True)
-            except _NoForkServerError:  # an earlier run destroyed it
-                self._can_fork = False
+            self._fork_server_for = None
         return self._run(run, fork=False)
 
     def _has_fork_server(self, run: SandboxRun, modules: tuple[str, ...]) -> bool:
-        """Return whether a fork server for this command runs; start one if there is none."""
+        """Return whether a fork server for this command runs; start one before the first run."""
         wanted = (*run.command, "", *modules)
-        if self._fork_server_for is None:
+        if self._is_new and self.interpreter is not None and self.interpreter == Interpreter.of(run):
             with contextlib.ExitStack() as stack:
-                # Of the same kinds as a run's: an interpreter inspects them at its start.
+                # Of the same kinds as a run's, like those that the interpreter inspected at its start.
                 descriptors = [stack.enter_context(sealed_file(b""))]
                 descriptors += [_pipe(stack, stack)[1] for _ in range(2)]
-                *interpreter, program = run.command
                 cpu = math.ceil(
                     (_FORK_SERVER_TIME + run.limits.time) * 1e6
                 )  # of the server, and of each fork
                 words = ["serve", str(cpu), str(run.limits.memory), *self._bounds(run)]
-                self._send([*words, *interpreter, FORK_SERVER, program, *modules], descriptors)
+                self._send([*words, run.command[-1], *modules], descriptors)
             if self._receive(time.monotonic() + _FORK_SERVER_START)[0] == "ready":
                 self._fork_server_for = wanted
-            else:
-                self._can_fork = False
         return self._fork_server_for == wanted
 
     def _run(self, run: SandboxRun, *, fork: bool) -> tuple[RunOutcome, bool]:

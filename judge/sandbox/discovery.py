@@ -7,7 +7,7 @@ import subprocess
 import threading
 from pathlib import Path
 
-from judge.cache import remove_abandoned_folders, temporary_folder
+from judge.cache import remove_abandoned_folders
 from judge.records import Limits
 from judge.sandbox.bubblewrap import LAUNCHER, Bubblewrap
 from judge.sandbox.cgroups import find_control_groups
@@ -19,7 +19,7 @@ from judge.sandbox.interface import (
     SandboxStatus,
     SandboxUnavailableError,
 )
-from judge.sandbox.launcher import USAGE_STATUS, NoLauncherError, find_launcher
+from judge.sandbox.launcher import USAGE_STATUS, NoLauncherError, find_launcher, find_launcher_library
 from judge.sandbox.system_files import runtime_files
 
 _INSTALL = (
@@ -91,7 +91,7 @@ def _find() -> Bubblewrap:
     if bwrap is None:
         raise SandboxUnavailableError("bubblewrap (bwrap) is not installed", _INSTALL)
     try:
-        launcher = find_launcher()
+        launcher, library = find_launcher(), find_launcher_library()
     except NoLauncherError as error:
         remedy = "Install a C compiler. Debian, Ubuntu: sudo apt install g++."
         raise SandboxUnavailableError(str(error), remedy) from error
@@ -103,7 +103,7 @@ def _find() -> Bubblewrap:
     found = find_control_groups()
     problem = ""
     for groups in (found, None) if found else (None,):
-        sandbox = Bubblewrap(Path(bwrap), version, launcher, groups)
+        sandbox = Bubblewrap(Path(bwrap), version, launcher, library, groups)
         fault = _try(sandbox)
         if fault is None:
             return sandbox
@@ -114,13 +114,12 @@ def _find() -> Bubblewrap:
 
 def _try(sandbox: Sandbox) -> str | None:
     """Run a harmless program, the launcher itself. Return the problem, or None."""
-    with temporary_folder("trial") as folder:
-        mounts = Mounts(folder, runtime_files(), file_size=2**20, scratch=2**20)
-        try:
-            with sandbox.open(mounts) as container:
-                outcome = container.run(SandboxRun((LAUNCHER,), Limits(time=5, memory=2**28)))
-        except SandboxFaultError as fault:
-            return str(fault)
+    mounts = Mounts((), runtime_files(), file_size=2**20, scratch=2**20)
+    try:
+        with sandbox.open(mounts) as container:
+            outcome = container.run(SandboxRun((LAUNCHER,), Limits(time=5, memory=2**28)))
+    except SandboxFaultError as fault:
+        return str(fault)
     if outcome.exit_status != USAGE_STATUS:
         return f"a test program ended with {outcome.termination} {outcome.exit_status} {outcome.signal}"
     return None

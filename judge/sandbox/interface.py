@@ -47,14 +47,15 @@ class Termination(StrEnum):
 class Mounts:
     """The files and the environment that all runs in one container see; nothing else of the host is visible.
 
-    `folder` is mounted as PROGRAM_FOLDER; `readable` are files and folders of the system, mounted under their own
+    `files` are the names, with `/` between folders, and contents of the files in PROGRAM_FOLDER; all are executable.
+    `readable` are files and folders of the system, mounted under their own
     paths; `mounted` are others, each with its path in the container. All are read-only. Programs start in
     SCRATCH_FOLDER, the only place that they can write: `scratch` limits the bytes of all files there together,
     `file_size` those of each file. `environment` adds environment variables. `random_devices` mounts /dev/random
     and /dev/urandom; /dev/null is always there.
     """
 
-    folder: Path
+    files: tuple[tuple[str, bytes], ...]
     readable: tuple[Path, ...]
     file_size: int
     scratch: int
@@ -82,7 +83,8 @@ class SandboxRun:
     is returned if they exist. The name `*` stands for all files whose names do not begin with a dot.
 
     `preload` requests a fork server (CPython only): it names the modules to import once for all runs of this
-    container. `command` then ends with the program's file. The sandbox may start the program normally all the same.
+    container. `command` then is that of an interpreter with its options, and the program's file. The sandbox may start
+    the program normally all the same.
 
     `interaction` is the side of an interaction that this run is. Time in which a side waits for the other one is not
     its idle time.

@@ -2,20 +2,26 @@
  * which runs programs one after another, enforces their limits, measures and reports each run, and removes its traces.
  *
  * usage: launcher SOCKET FILTER GROUP
+ *        launcher start STACK COMMAND [ARGUMENT]…
  *
- * SOCKET is the descriptor of a sequenced-packet socket to the judge; the template and its containers end when the judge
- * closes it or dies. FILTER is the descriptor of a file with a system call filter for containers, or -1. GROUP is "-", or
+ * The first form is a template. SOCKET is the descriptor of a sequenced-packet socket to the judge; the template and its
+ * containers end when the judge closes it or dies. FILTER is the descriptor of a file with a system call filter for
+ * containers, or -1. GROUP is "-", or
  * nine numbers joined by commas: the descriptors of eight files of a control group (judge/sandbox/cgroups.py), -1 for a
  * missing file: three to join the group, CPU time, memory in use, peak memory, memory limit and events; then the number of
  * units of CPU time in a microsecond. The template joins the group, and its containers start in it: a process that changes
  * its group waits for all processors.
  *
+ * The second form executes the command as `run` would, with signals and a stack limit of STACK bytes like those of a
+ * program. The command is an interpreter with fork_server.py, which loads this file as a library and calls
+ * `serve_template`: the template is then an interpreter that has started, and so is each process 1, which it never uses.
+ *
  * A request is one packet of words, each ended by a zero byte, with its descriptors. The request to the template:
- *   USER SCRATCH MOUNTS source target… variable…
+ *   USER SCRATCH variable…
  *     starts a container. USER is the user to switch to before a program starts, or 0 for no switch. SCRATCH is the
- *     size of the scratch folder in bytes. The MOUNTS sources, paths of folders of the host, are mounted on the targets.
- *     The variables (NAME=VALUE) are added to the environment.
- *     descriptor: the socket between the judge and process 1.
+ *     size of the scratch folder in bytes. The variables (NAME=VALUE) are added to the environment.
+ *     descriptors: the socket between the judge and process 1, and the files for /program: for each its name and the
+ *     number of its bytes in decimal, each ended by a zero byte, then the bytes.
  *     answer on this socket: started, with a process descriptor of process 1. The container ends when the judge closes
  *     the socket. The judge requests a container only after the end of the last one.
  * Requests to process 1 of a container:
@@ -27,8 +33,9 @@
  *     answer: ended CAUSE STATUS CPU IDLE WALL MEMORY TIME CLEAN name… with the descriptors of the existing COLLECTED
  *     files; the name * stands for all files whose names do not begin with a dot. STATUS as wait returns it, TIME the
  *     end on the monotonic clock. CLEAN 0: this container must not be used again.
- *   serve CPU MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]…
- *     starts the fork server (fork_server.py) with these descriptors.
+ *   serve CPU MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES PROGRAM [MODULE]…
+ *     forks the fork server (fork_server.py) from process 1, with these descriptors. It is requested before the first
+ *     run only: later, the memory of process 1 could hold traces of runs.
  *     answer: ready, or no-server. A run with FORK 1 has the answer no-server too when the fork server has ended.
  *   stop    ends the run in progress, if there is one.
  * Instead of an answer: "fault MESSAGE", and the container has ended.
@@ -38,7 +45,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <limits.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -58,7 +64,6 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -73,17 +78,18 @@ typedef long long number;
 typedef struct { number cpu, idle, wall, memory, address_space, file_size, processes; } limits;
 typedef struct { int join[3], cpu, usage, peak, limit, events; number unit, limited_to; } group;
 
-static int judge, scratch, server_socket = -1;
+static int judge, scratch, server_socket = -1, is_interpreter;
 static pid_t server; /* the fork server, or 0 */
 static number server_memory; /* bytes that each fork shares with the server; a normal start allocates them */
 static uid_t user;
 static group control = {.cpu = -1};
-static char packet[PACKET], *words[WORDS + 1];
+static char packet[PACKET], *words[WORDS + 1], *packet_end;
 static int descriptors[WORDS], word_count, descriptor_count;
 static char found_names[PACKET / 2]; /* of the files to be collected, each ended by a zero byte */
 static int found[WORDS], found_count;
 static size_t found_length;
 static sigset_t usual;
+static struct sigaction handlers[NSIG]; /* of the interpreter */
 
 static void fault(const char *what) {
     dprintf(judge, "fault %s: %s", what, strerror(errno));
@@ -129,6 +135,12 @@ static void limit_group(number in_use, number memory) {
         if (pwrite(control.limit, text, length, 0) != length) fault("memory limit of the control group");
         control.limited_to = wanted;
     }
+}
+
+/* Allow the launcher to write files of this size. The limit is still that of the last run, perhaps of another container. */
+static void make_room(number size) {
+    enum { SMALL = 1 << 20, RESERVE = 64 << 20 };
+    if (control.cpu >= 0 && size > SMALL) limit_group(counter(control.usage, ""), size + RESERVE);
 }
 
 /* Measure the CPU time of all processes of a program, with the children they waited for, and their resident memory. */
@@ -361,7 +373,8 @@ static int receive(int socket, int flags) {
     word_count = descriptor_count = 0;
     if (length <= 0) return 0;
     packet[length] = 0;
-    for (char *word = packet; word < packet + length && word_count < WORDS; word += strlen(word) + 1)
+    packet_end = packet + length;
+    for (char *word = packet; word < packet_end && word_count < WORDS; word += strlen(word) + 1)
         words[word_count++] = word;
     words[word_count] = NULL;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
@@ -427,8 +440,8 @@ static void hide_descriptors(void) {
     for (int descriptor = 3; descriptor < OPEN_FILES; descriptor++) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
 
-/* In the child: execute the command under its limits, with only `given` as its descriptors 0, 1, 2 … */
-static void become(char **command, const int *given, int count, const limits *allowed) {
+/* In the child: take the rights, the limits and, as its descriptors 0, 1, 2 …, only `given` of a program. */
+static void confine(const int *given, int count, const limits *allowed) {
     int kept[4];
     for (int i = 0; i < count; i++) /* copies first, so that no dup2 overwrites another descriptor */
         if ((kept[i] = fcntl(given[i], F_DUPFD_CLOEXEC, ABOVE)) < 0) fault("descriptors");
@@ -444,14 +457,23 @@ static void become(char **command, const int *given, int count, const limits *al
     limit(RLIMIT_CORE, 0);
     if (control.cpu >= 0) { /* without memory the kernel kills the program, not the launcher */
         int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-        if (file >= 0) (void)!write(file, "1000", 4);
+        if (file >= 0) (void)!write(file, "1000", 4), close(file);
     }
     if (user && (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)))
         fault("changing the user");
     forbid_sending();
     sigprocmask(SIG_SETMASK, &usual, NULL);
+}
+
+static void reset_signals(void) {
     for (int number = 1; number < NSIG; number++) /* a parent such as nohup may have left signals ignored */
         signal(number, SIG_DFL);
+}
+
+/* In the child: execute the command under its limits, with only `given` as its descriptors 0, 1, 2 … */
+static void become(char **command, const int *given, int count, const limits *allowed) {
+    confine(given, count, allowed);
+    reset_signals();
     execv(command[0], command);
     if (strncmp(command[0], "/program/", 9)) fault(command[0]);
     perror(command[0]); /* the program's own file is not executable: no fault of the sandbox */
@@ -483,23 +505,38 @@ static void end_everything(void) {
     server = 0;
 }
 
-static void start_server(void) {
+/* In the child: become the fork server. Nothing is executed, so nothing but this function closes descriptors. */
+static void become_server(const int *given, int count, const limits *allowed) {
+    confine(given, count, allowed);
+    if (syscall(SYS_close_range, count, ~0U, 0)) _exit(1); /* Linux 5.9; without it programs are started normally */
+    for (int number = 1; number < NSIG; number++) sigaction(number, &handlers[number], NULL);
+    explicit_bzero(packet, sizeof packet);
+}
+
+/* Fork the fork server from this process, which is an interpreter. Return 1 in the fork server. */
+static int start_server(void) {
     limits allowed = {.cpu = atoll(words[1]), .memory = atoll(words[2]), .address_space = atoll(words[3]),
                       .file_size = atoll(words[4]), .processes = atoll(words[5])};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) fault("socketpair");
     int given[4] = {descriptors[0], descriptors[1], descriptors[2], pair[1]};
-    server = launch(words + 6, given, 4, &allowed);
+    if ((server = fork()) < 0) fault("fork");
+    if (server == 0) {
+        become_server(given, 4, &allowed);
+        return 1;
+    }
     close(pair[1]);
     server_socket = pair[0];
     char text[16];
-    if (answers(server_socket, text, sizeof text, SERVER_START)) {
+    if (transmit(server_socket, words[6], packet_end - words[6], NULL, 0)
+        && answers(server_socket, text, sizeof text, SERVER_START)) {
         server_memory = own_memory(server);
         dprintf(judge, "ready");
     } else {
         end_everything();
         dprintf(judge, "no-server");
     }
+    return 0;
 }
 
 /* Return a fork of the fork server, a child of this process like every program, or 0 if the server has ended. */
@@ -511,12 +548,18 @@ static pid_t fork_of_server(void) {
 
 /* ---- files ---- */
 
+static number size_of(int content) {
+    struct stat status;
+    if (fstat(content, &status)) fault("content of a file");
+    return status.st_size;
+}
+
 static void write_file(const char *name, int content) {
     int file = openat(scratch, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    struct stat status;
-    if (file < 0 || fstat(content, &status) || fchmod(file, 0666)) fault(name);
-    for (off_t sent = 0; sent < status.st_size;)
-        if (sendfile(file, content, &sent, status.st_size - sent) <= 0) fault(name);
+    number size = size_of(content);
+    if (file < 0 || fchmod(file, 0666)) fault(name);
+    for (off_t sent = 0; sent < size;)
+        if (sendfile(file, content, &sent, size - sent) <= 0) fault(name);
     close(file);
 }
 
@@ -573,6 +616,9 @@ static void run(void) {
     if (command >= words + word_count || descriptor_count != 3 + files + (side != ALONE)) errno = EINVAL, fault("request");
     guard guard;
     begin_guard(&guard, side, descriptors[descriptor_count - 1]);
+    number size = 0;
+    for (int i = 0; i < files; i++) size += size_of(descriptors[3 + i]);
+    make_room(size);
     for (int i = 0; i < files; i++) write_file(written[i], descriptors[3 + i]);
     if (user) /* programs may open /dev/stdout and /dev/stderr, whose pipes belong to the judge's user */
         for (int i = 1; i < 3; i++) fchmod(descriptors[i], 0666);
@@ -663,8 +709,9 @@ static void run(void) {
         if (strcmp(wanted[i], "*")) find_file(wanted[i]);
         else find_files();
     char text[PACKET];
+    int clean = sweep() && (!forked || server); /* without its server a container is slower than a new one */
     size_t length = snprintf(text, PACKET / 2, "ended %s %d %lld %lld %lld %lld %lld %d", cause, status, cpu, guard.idle,
-                             end - start, peak, end, sweep()) + 1;
+                             end - start, peak, end, clean) + 1;
     memcpy(text + length, found_names, found_length);
     length += found_length;
     if (!transmit(judge, text, length, found, found_count)) _exit(1);
@@ -688,7 +735,7 @@ static int join_group(const char *files) {
     return 1;
 }
 
-/* Serve the judge's requests as process 1 of a container. */
+/* Serve the judge's requests as process 1 of a container. Return in a fork server only. */
 static void serve_runs(void) {
     if ((scratch = open("/box", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) fault("/box");
     sigset_t without_child;
@@ -698,28 +745,50 @@ static void serve_runs(void) {
     sigprocmask(SIG_SETMASK, &without_child, NULL); /* delivered only in ppoll: none is lost between two checks */
     signal(SIGCHLD, wake);
     while (receive(judge, 0)) {
-        if (!strcmp(words[0], "run") && word_count > 12 && descriptor_count >= 3) run();
-        else if (!strcmp(words[0], "serve") && word_count > 6 && descriptor_count == 3) {
-            start_server();
+        if (!strcmp(words[0], "run") && word_count > 12 && descriptor_count >= 3) {
+            run();
+            is_interpreter = 0;
+        } else if (!strcmp(words[0], "serve") && word_count > 6 && descriptor_count == 3) {
+            if (!is_interpreter) dprintf(judge, "no-server");
+            else if (start_server()) return;
             for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
         } else if (strcmp(words[0], "stop")) errno = EINVAL, fault("request");
     }
+    _exit(0);
 }
 
 /* ---- containers ---- */
 
-/* Mount what a container has for itself. In the template, the files of the host are at /box; the container hides them. */
-static void mount_container(char **sources, int mounts, number size) {
-    for (int i = 0; i < mounts; i++) {
-        char source[PATH_MAX];
-        const char *target = sources[2 * i + 1];
-        struct statvfs about;
-        if (snprintf(source, sizeof source, "/box%s", sources[2 * i]) >= (int)sizeof source) errno = ENAMETOOLONG, fault(target);
-        if (mount(source, target, NULL, MS_BIND, NULL) || statvfs(target, &about)) fault(sources[2 * i]);
-        unsigned long needed = ST_RDONLY | ST_NOSUID | ST_NODEV; /* bubblewrap has set them for all files of the host */
-        if ((about.f_flag & needed) != needed) errno = EPERM, fault(target);
+/* Write the files of the program into the current folder. */
+static void write_program(int archive) {
+    number size = size_of(archive);
+    if (!size) return;
+    make_room(size);
+    char *content = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, archive, 0);
+    if (content == MAP_FAILED) fault("/program");
+    for (char *at = content; at < content + size;) {
+        char *name = at, *length = name + strlen(name) + 1;
+        number rest = atoll(length);
+        at = length + strlen(length) + 1;
+        for (char *end = name; (end = strchr(end, '/')); *end++ = '/')
+            if (*end = 0, mkdir(name, 0755) && errno != EEXIST) fault(name);
+        int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+        if (file < 0) fault(name);
+        for (ssize_t written; rest; at += written, rest -= written)
+            if ((written = write(file, at, rest)) <= 0) fault(name);
+        close(file);
     }
-    if (umount2("/box", MNT_DETACH)) fault("/box");
+    munmap(content, size);
+}
+
+/* Mount what a container has for itself. */
+static void mount_container(number size, int archive) {
+    unsigned long safe = MS_NOSUID | MS_NODEV;
+    mode_t inherited = umask(0);
+    if (mount("tmpfs", "/program", "tmpfs", safe, "mode=755") || chdir("/program")) fault("/program");
+    write_program(archive);
+    umask(inherited);
+    if (mount(NULL, "/program", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | safe, NULL)) fault("/program");
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)) fault("/proc");
     static const char *const of_kernel[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"};
     for (size_t i = 0; i < sizeof of_kernel / sizeof *of_kernel; i++) {
@@ -730,13 +799,13 @@ static void mount_container(char **sources, int mounts, number size) {
     }
     char options[64];
     snprintf(options, sizeof options, "mode=1777,size=%lld", size);
-    if (mount("tmpfs", "/box", "tmpfs", MS_NOSUID | MS_NODEV, options) || chdir("/box")) fault("/box");
+    if (mount("tmpfs", "/box", "tmpfs", safe, options) || chdir("/box")) fault("/box");
 }
 
 /* Give up every right but those to change the user and to kill its processes, which root's process 1 needs. */
 static void drop_capabilities(void) {
     unsigned kept = user ? 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL : 0;
-    static const int of_template[] = {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH, CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_SETPCAP};
+    static const int of_template[] = {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_SETPCAP};
     for (size_t i = 0; i < sizeof of_template / sizeof *of_template; i++)
         if (!(kept & 1u << of_template[i]) && prctl(PR_CAPBSET_DROP, of_template[i], 0, 0, 0)) fault("capabilities");
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -753,23 +822,21 @@ static void install_filter(int file) {
     close(file);
 }
 
-/* In the new process: become process 1 of the requested container. */
+/* In the new process: become process 1 of the requested container. Return in a fork server only. */
 static void become_container(int filter) {
-    int mounts = atoi(words[2]);
-    if (3 + 2 * mounts > word_count) errno = EINVAL, fault("request");
     user = atoi(words[0]);
     setsid();
-    mount_container(words + 3, mounts, atoll(words[1]));
-    for (int i = 3 + 2 * mounts; i < word_count; i++) putenv(strdup(words[i]));
+    mount_container(atoll(words[1]), descriptors[1]);
+    close(descriptors[1]);
+    for (int i = 2; i < word_count; i++) putenv(strdup(words[i]));
     drop_capabilities();
     if (filter >= 0) install_filter(filter);
     serve_runs();
-    _exit(0);
 }
 
 /* Start a container in namespaces of its own. The filter denies what would use the namespaces of the network, of IPC and
- * of host names, so the template's, which has no other container now, do as well as new ones. */
-static void start_container(int template, int filter) {
+ * of host names, so the template's, which has no other container now, do as well as new ones. Return 1 in a fork server. */
+static int start_container(int template, int filter) {
     int process_descriptor = -1, socket = descriptors[0];
     unsigned long own = CLONE_NEWNS | CLONE_NEWPID;
     if (filter < 0) own |= CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
@@ -779,28 +846,47 @@ static void start_container(int template, int filter) {
         if ((judge = fcntl(socket, F_DUPFD_CLOEXEC, ABOVE)) < 0) _exit(1);
         close(socket);
         become_container(filter);
+        return 1;
     }
     if (process < 0 || process_descriptor < 0)
         dprintf(socket, "fault new namespaces: %s", process < 0 ? strerror(errno) : "Linux 5.2 or newer is needed");
     else transmit(socket, "started", 7, &process_descriptor, 1);
     close(process_descriptor);
     close(socket);
+    close(descriptors[1]);
+    return 0;
 }
 
-int main(int count, char **arguments) {
-    if (count != 4) return USAGE;
-    int template = atoi(arguments[1]), filter = atoi(arguments[2]);
+/* Serve the judge's requests as a template. Return 0 in a fork server, and 1 if the template cannot serve. */
+static int serve_requests(int template, int filter, const char *group) {
     /* A program must not reach a socket through process 1's memory or /proc/1/fd. */
     if (prctl(PR_SET_DUMPABLE, 0) || fcntl(template, F_SETFD, FD_CLOEXEC)) return 1;
     if (filter >= 0) fcntl(filter, F_SETFD, FD_CLOEXEC);
     signal(SIGCHLD, SIG_IGN); /* the kernel removes containers that have ended */
-    if (*arguments[3] != '-' && !join_group(arguments[3])) {
+    if (*group != '-' && !join_group(group)) {
         perror("joining the control group");
         return 1;
     }
-    static const char *const unused[] = {"/box/proc", "/box/sys"}; /* each container copies and removes every mount */
-    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) (void)umount2(unused[i], MNT_DETACH);
     while (receive(template, 0))
-        if (word_count >= 3 && descriptor_count == 1) start_container(template, filter);
-    return 0;
+        if (word_count >= 2 && descriptor_count == 2 && start_container(template, filter)) return 0;
+    _exit(0);
+}
+
+/* Serve as a template that is an interpreter, for fork_server.py. */
+int serve_template(int template, int filter, const char *group) {
+    is_interpreter = 1;
+    for (int number = 1; number < NSIG; number++) sigaction(number, NULL, &handlers[number]);
+    reset_signals();
+    return serve_requests(template, filter, group);
+}
+
+int main(int count, char **arguments) {
+    if (count > 3 && !strcmp(arguments[1], "start")) {
+        reset_signals();
+        limit_stack(atoll(arguments[2]));
+        execv(arguments[3], arguments + 3);
+        perror(arguments[3]);
+        return 1;
+    }
+    return count == 4 ? serve_requests(atoi(arguments[1]), atoi(arguments[2]), arguments[3]) : USAGE;
 }

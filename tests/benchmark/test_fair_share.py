@@ -60,6 +60,7 @@ def test_a_person_who_holds_the_share_waits_and_another_person_does_not(queues: 
     assert state_after_perform(other) == Judgement.State.DONE
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_with_three_workers_a_person_holds_two(queues: Queues, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fair_share, "living_workers", lambda: 3)
     [[first, second, third]] = requests(3, User.objects.create(username="ann"))
@@ -69,6 +70,7 @@ def test_with_three_workers_a_person_holds_two(queues: Queues, monkeypatch: pyte
     assert state_after_perform(third) == Judgement.State.QUEUED
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("workers", [0, 1])
 def test_with_one_worker_a_person_holds_it(queues: Queues, monkeypatch: pytest.MonkeyPatch, workers: int):
     monkeypatch.setattr(fair_share, "living_workers", lambda: workers)
@@ -76,6 +78,7 @@ def test_with_one_worker_a_person_holds_it(queues: Queues, monkeypatch: pytest.M
     assert state_after_perform(only) == Judgement.State.DONE
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_killed_worker_holds_no_share(queues: Queues):
     [[first, second]] = requests(2, User.objects.create(username="ann"))
     with killed_process() as owner:
@@ -84,6 +87,7 @@ def test_a_killed_worker_holds_no_share(queues: Queues):
     assert state_after_perform(second) == Judgement.State.DONE
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_the_end_of_a_judgement_enqueues_the_persons_next_one_behind_those_of_others(queues: Queues):
     ann, bob = User.objects.create(username="ann"), User.objects.create(username="bob")
     (first, second, third), (other, *_) = requests(3, ann, bob)

@@ -24,7 +24,7 @@ from tests.problems import store_doubling
 
 RIGHT = "print(2 * int(input()))"
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sandbox")]
 
 
 def request(source: str = RIGHT, suite: Judgement.TestScope = Judgement.TestScope.ALL) -> Judgement:

@@ -316,11 +316,12 @@ def test_matching_sessions_are_assigned_after_a_confirmation(open_page: OpenPage
     for box in page.get_by_role("group", name="Reviewers").get_by_role("checkbox").all():
         box.check()
     page.get_by_role("button", name="Show plan").click()
+    assign = page.get_by_role("button", name=re.compile(r"Assign \d+ reviews?…"))
+    expect(assign).to_be_visible()  # the page with the plan is loaded
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 800})
         assert_readable(page)
         assert_accessible(page)
-    assign = page.get_by_role("button", name=re.compile(r"Assign \d+ reviews?…"))
     count = re.findall(r"\d+", assign.inner_text())[0]
     assign.click()
     expect(page.get_by_role("dialog")).to_contain_text(f"Assign {count} review")

@@ -82,7 +82,7 @@ ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
     "verifier_id": 0, "submission_id": 0, "item_id": 0, "model_id": 0, "problem_id": 0, "cap_id": 0, "study_id": 0,
     "rejudging_id": 0, "account_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
-    "name": "none", "form": "json",
+    "name": "none", "form": "json", "uidb64": "none", "token": "none",
 }  # fmt: skip
 
 

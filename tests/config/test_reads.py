@@ -127,6 +127,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
     trajectory = {"session_id": recorded.pk}
     study = {"study_id": closed_study(problem).pk}
     return {
+        "account": {"account_id": tutor.pk},
         "figure": of_problem | {"name": "a.gif"},
         "problem": of_problem,
         "question_set": {"name": "alike"},

@@ -37,6 +37,24 @@ def test_a_blank_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch):
     assert env.env_list("BLANK", ["default"]) == ["default"]
 
 
+def test_processes_without_calls_get_no_key():
+    environment = {
+        "OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b", "COMPATIBLE_API_KEY": "c", "MODEL_ENDPOINT_LAB_KEY": "d",
+        "MODEL_ENDPOINT_LAB_URL": "http://lab", "OPENAI_BASE_URL": "http://base", "SECRET_KEY": "e", "PATH": "/bin",
+    }  # fmt: skip
+    kept = {"MODEL_ENDPOINT_LAB_URL", "OPENAI_BASE_URL", "SECRET_KEY", "PATH"}
+    assert env.without_provider_keys(environment).keys() == kept
+
+
+def test_networks_are_addresses_or_prefixes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NETWORKS", "127.0.0.1, 10.0.0.0/8,::1")
+    assert list(map(str, env.env_networks("NETWORKS", []))) == ["127.0.0.1/32", "10.0.0.0/8", "::1/128"]
+    assert env.env_networks("OTHERS", []) == []
+    monkeypatch.setenv("NETWORKS", "proxy.example.org")
+    with pytest.raises(ImproperlyConfigured, match="NETWORKS"):
+        env.env_networks("NETWORKS", [])
+
+
 def test_factors_are_positive_numbers_by_known_names(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("FACTORS", "python=2.5, java=1")
     assert env.env_factors("FACTORS", ("java", "python")) == {"python": 2.5, "java": 1.0}

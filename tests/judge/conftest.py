@@ -53,12 +53,6 @@ def make_test(tmp_path: Path) -> MakeTest:
 
 
 @pytest.fixture
-def fork_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the fork server for Python programs even with a single test."""
-    monkeypatch.setattr("judge.grading.grading._FORK_SERVER_TESTS", 1)
-
-
-@pytest.fixture
 def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
     """Return a function that grades a program on equal tests with published limits."""
 

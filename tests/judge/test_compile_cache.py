@@ -378,10 +378,10 @@ def test_no_source_can_read_the_cache_or_another_program(grade: Grade, empty_cac
 
 
 def test_a_compiler_turned_against_the_judge_could_not_change_the_precompiled_header(
-    grade: Grade, recording: Recording, precompiled_vector: Path, tmp_path: Path
+    grade: Grade, recording: Recording, precompiled_vector: Path
 ) -> None:
     grade(WITH_VECTOR, "cpp")
-    mounts = replace(recording.compilations[-1], folder=tmp_path)
+    mounts = recording.compilations[-1]
     attempts = (
         "for f in /headers/vector.gch /headers/new /headers/../headers; do rm -rf $f; echo x > $f; done"
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import judge
+from judge.compilation import compile_program
 from judge.sandbox import Container, Mounts, SandboxRun, Termination, interpreter_files, run_with_retries
 from judge.sandbox.bubblewrap import Bubblewrap
 from judge.sandbox.discovery import open_sandbox
@@ -27,15 +28,15 @@ def bubblewrap(sandbox: judge.SandboxStatus) -> Iterator[Bubblewrap]:
     found.close()
 
 
-def output(bubblewrap: Bubblewrap, folder: Path, source: str) -> str:
+def output(bubblewrap: Bubblewrap, source: str) -> str:
     """Return what a Python program prints in a container of its own."""
-    with bubblewrap.open(mounts_of(folder)) as container:
+    with bubblewrap.open(mounts_of()) as container:
         return printed(container, source)
 
 
-def mounts_of(folder: Path) -> Mounts:
-    files = interpreter_files(judge.get_language("python").tool())
-    return Mounts(folder, files, file_size=MEBIBYTE, scratch=MEBIBYTE)
+def mounts_of(*files: tuple[str, bytes]) -> Mounts:
+    readable = interpreter_files(judge.get_language("python").tool())
+    return Mounts(files, readable, file_size=MEBIBYTE, scratch=MEBIBYTE)
 
 
 def printed(container: Container, source: str) -> str:
@@ -46,27 +47,23 @@ def printed(container: Container, source: str) -> str:
 
 
 def free_templates(bubblewrap: Bubblewrap) -> list[int]:
-    return [one._process.pid for free in bubblewrap._free.values() for one in free]
+    return [one._process.pid for one in bubblewrap._free]
 
 
-def test_containers_in_turn_share_a_template_and_its_control_group(
-    bubblewrap: Bubblewrap, tmp_path: Path
-) -> None:
+def test_containers_in_turn_share_a_template_and_its_control_group(bubblewrap: Bubblewrap) -> None:
     source = "open('note', 'x').close(); print(open('/proc/self/cgroup').read(), bytearray(10**7)[:0])"
-    first = output(bubblewrap, tmp_path, source)
+    first = output(bubblewrap, source)
     [template] = free_templates(bubblewrap)
-    assert output(bubblewrap, tmp_path, source) == first, "the scratch folder is new, the group is not"
+    assert output(bubblewrap, source) == first, "the scratch folder is new, the group is not"
     assert free_templates(bubblewrap) == [template]
 
 
-def test_a_program_out_of_memory_does_not_count_in_the_next_container(
-    bubblewrap: Bubblewrap, tmp_path: Path
-) -> None:
+def test_a_program_out_of_memory_does_not_count_in_the_next_container(bubblewrap: Bubblewrap) -> None:
     python = str(judge.get_language("python").tool())
     limits = judge.Limits(time=10, memory=64 * MEBIBYTE)
     found = []
     for size in (2**28, 2**20):
-        with bubblewrap.open(mounts_of(tmp_path)) as container:
+        with bubblewrap.open(mounts_of()) as container:
             command = (python, "-I", "-c", f"print(len(b'x' * {size}))")
             outcome = run_with_retries(container, SandboxRun(command, limits, wall=30))
             found.append((outcome.termination, outcome.memory < 32 * MEBIBYTE))
@@ -74,12 +71,8 @@ def test_a_program_out_of_memory_does_not_count_in_the_next_container(
     assert len(free_templates(bubblewrap)) == 1
 
 
-def test_containers_at_the_same_time_share_nothing(bubblewrap: Bubblewrap, tmp_path: Path) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    for folder in (first, second):
-        folder.mkdir(mode=0o755)
-        (folder / f"of-{folder.name}").touch()
-    tmp_path.chmod(0o755)
+def test_containers_at_the_same_time_share_nothing(bubblewrap: Bubblewrap) -> None:
+    first, second = (mounts_of((f"of-{name}", b"")) for name in ("first", "second"))
     source = (
         "import os\n"
         "open('note', 'w').close()\n"
@@ -87,7 +80,7 @@ def test_containers_at_the_same_time_share_nothing(bubblewrap: Bubblewrap, tmp_p
         "processes = [name for name in os.listdir('/proc') if name.isdigit()]\n"
         "print(os.listdir('/program'), os.listdir('/box'), len(processes), *spaces)"
     )
-    with bubblewrap.open(mounts_of(first)) as left, bubblewrap.open(mounts_of(second)) as right:
+    with bubblewrap.open(first) as left, bubblewrap.open(second) as right:
         one, two = (printed(container, source) for container in (left, right))
     assert one.startswith("['of-first'] ['note'] 2 ")
     assert two.startswith("['of-second'] ['note'] 2 ")
@@ -95,36 +88,35 @@ def test_containers_at_the_same_time_share_nothing(bubblewrap: Bubblewrap, tmp_p
     assert len(free_templates(bubblewrap)) == 2
 
 
-def test_a_template_that_was_killed_is_replaced(bubblewrap: Bubblewrap, tmp_path: Path) -> None:
-    assert output(bubblewrap, tmp_path, "print(1)") == "1"
+def test_a_template_that_was_killed_is_replaced(bubblewrap: Bubblewrap) -> None:
+    assert output(bubblewrap, "print(1)") == "1"
     [lost] = free_templates(bubblewrap)
     children = Path(f"/proc/{lost}/task/{lost}/children").read_text().split()
     for process in (lost, *map(int, children)):
         os.kill(process, signal.SIGKILL)
-    assert output(bubblewrap, tmp_path, "print(2)") == "2"
+    assert output(bubblewrap, "print(2)") == "2"
     assert lost not in free_templates(bubblewrap)
 
 
-def test_a_container_has_the_niceness_of_its_thread(bubblewrap: Bubblewrap, tmp_path: Path) -> None:
+def test_a_container_has_the_niceness_of_its_thread(bubblewrap: Bubblewrap) -> None:
     source = "import os; print(os.getpriority(os.PRIO_PROCESS, 0))"
     found: list[str] = []
 
     def nice() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
-        found.append(output(bubblewrap, tmp_path, source))
+        found.append(output(bubblewrap, source))
 
     thread = threading.Thread(target=nice)
     thread.start()
     thread.join()
-    found.append(output(bubblewrap, tmp_path, source))
+    found.append(output(bubblewrap, source))
     assert found == ["10", "0"]
 
 
-def test_containers_of_many_threads_start_at_once(bubblewrap: Bubblewrap, tmp_path: Path) -> None:
+def test_containers_of_many_threads_start_at_once(bubblewrap: Bubblewrap) -> None:
     found: list[str] = []
     threads = [
-        threading.Thread(target=lambda: found.append(output(bubblewrap, tmp_path, "print(3)")))
-        for _ in range(8)
+        threading.Thread(target=lambda: found.append(output(bubblewrap, "print(3)"))) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -132,3 +124,133 @@ def test_containers_of_many_threads_start_at_once(bubblewrap: Bubblewrap, tmp_pa
         thread.join()
     assert found == ["3"] * 8
     assert 1 <= len(free_templates(bubblewrap)) <= 8
+
+
+FORKED = judge.Limits(time=10, memory=256 * MEBIBYTE)
+
+
+def interpreters(bubblewrap: Bubblewrap) -> list[int]:
+    return [one._process.pid for one in bubblewrap._free if one.key.interpreter]
+
+
+def forked(bubblewrap: Bubblewrap, source: str, *inputs: bytes) -> list[str]:
+    """Return what a program prints on each input, as forks in a container of its own."""
+    program = compile_program(bubblewrap, judge.get_language("python"), source, FORKED).program
+    assert program is not None
+    assert program.preload is not None
+    printed = []
+    with bubblewrap.open(program.mounts) as container:
+        for given in inputs or (b"",):
+            run = SandboxRun(program.command, FORKED, input=given, preload=program.preload, wall=30)
+            outcome = run_with_retries(container, run)
+            assert outcome.exit_status == 0, outcome
+            printed.append(outcome.stdout.decode().strip())
+    return printed
+
+
+def test_interpreters_of_several_submissions_are_forks_of_one_that_has_started_once(
+    bubblewrap: Bubblewrap,
+) -> None:
+    source = (
+        "print(open('/proc/self/cmdline').read().split('\\0')[2], open('/proc/self/maps').readline()[:12])"
+    )
+    [first] = forked(bubblewrap, source)
+    [template] = interpreters(bubblewrap)
+    assert forked(bubblewrap, source) == [first]
+    assert first.startswith("/fork_server.py ")
+    assert interpreters(bubblewrap) == [template]
+
+
+def test_no_submission_finds_anything_of_one_before_it_that_was_forked_from_the_same_interpreter(
+    bubblewrap: Bubblewrap,
+) -> None:
+    halves = "no-trace-", "of-this-one"
+    leaving = f"""
+import os, random, signal, sys
+mark = "{halves[0]}" + "{halves[1]}"
+whole = "{"".join(halves)}"
+kept = [mark * 100 for _ in range(1000)]
+os.environ[mark] = mark
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+os.umask(0)
+random.seed(mark)
+open(mark, "w").write(mark)
+if os.fork() == 0:
+    signal.pause()
+print("left")
+"""
+    searching = f"""
+import os, random, signal, sys
+mark = "".join(("{halves[0]}", "{halves[1]}"))
+own = mark.encode()
+found = []
+for line in open("/proc/self/maps"):
+    words = line.split()
+    if "r" not in words[1] or words[-1] in ("[vvar]", "[vsyscall]", "[vvar_vclock]"):
+        continue
+    begin, end = (int(one, 16) for one in words[0].split("-"))
+    with open("/proc/self/mem", "rb", 0) as memory:
+        memory.seek(begin)
+        content = memory.read(end - begin) or b""
+    found += [words[-1]] * content.count(own * 3)
+print(found, mark in os.environ, signal.getsignal(signal.SIGUSR1).name)
+print(os.listdir("/box"), os.umask(0), sorted(name for name in os.listdir("/proc") if name.isdigit())[0])
+print(sum(name.isdigit() for name in os.listdir("/proc")), sorted(os.listdir("/proc/self/fd")))
+print(random.random())
+"""
+    assert forked(bubblewrap, leaving) == ["left"]
+    [template] = interpreters(bubblewrap)
+    (one,), (two,) = forked(bubblewrap, searching), forked(bubblewrap, searching)
+    assert interpreters(bubblewrap) == [template]
+    *first, number = one.splitlines()
+    *second, other = two.splitlines()
+    umask = os.umask(0o022)
+    os.umask(umask)
+    # Process 1, the fork server and the program; descriptor 3 is the one that lists.
+    assert first == second
+    assert first == ["[] False SIG_DFL", f"[] {umask} 1", "3 ['0', '1', '2', '3']"]
+    assert number != other, "random numbers are seeded in each submission"
+
+
+def test_after_a_fork_server_was_lost_the_next_container_forks_again(bubblewrap: Bubblewrap) -> None:
+    source = """
+print(open("/proc/self/cmdline").read().split("\\0")[2], flush=True)
+while input() == "loop":
+    while True: pass
+"""
+    program = compile_program(bubblewrap, judge.get_language("python"), source, FORKED).program
+    assert program is not None
+    found = []
+    with bubblewrap.open(program.mounts) as container:
+        for given in (b"1", b"loop", b"2", b"3"):
+            limits = judge.Limits(time=0.2, memory=FORKED.memory)
+            run = SandboxRun(program.command, limits, input=given, preload=program.preload, wall=30)
+            outcome = run_with_retries(container, run)
+            found.append((outcome.stdout, outcome.termination))
+    forked = b"/fork_server.py\n"
+    ends = (Termination.EXIT, Termination.CPU, Termination.EXIT, Termination.EXIT)
+    assert found == [(forked, end) for end in ends]
+    assert len(interpreters(bubblewrap)) == 1
+
+
+@pytest.mark.parametrize("fault", ["no library", "the interpreter cannot load it"])
+def test_without_the_library_interpreters_start_for_each_run(
+    bubblewrap: Bubblewrap, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fault: str
+) -> None:
+    damaged = tmp_path / "library.so"
+    damaged.write_bytes(b"no library")
+    monkeypatch.setattr(bubblewrap, "_library", None if fault == "no library" else damaged)
+    monkeypatch.setattr(bubblewrap, "_unusable", set())
+    source = "print(open('/proc/self/cmdline').read().split('\\0')[2], input())"
+    assert forked(bubblewrap, source, b"1", b"2") == ["/program/main.py 1", "/program/main.py 2"]
+
+
+def test_few_templates_without_a_container_are_kept(
+    bubblewrap: Bubblewrap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("judge.sandbox.bubblewrap._MOST_FREE", 2)
+    for folder in ("/usr/lib", "/usr/lib/python3", "/usr/bin"):
+        files = (*interpreter_files(judge.get_language("python").tool()), Path(folder))
+        with bubblewrap.open(Mounts((), files, file_size=MEBIBYTE, scratch=MEBIBYTE)) as container:
+            assert printed(container, "print(1)") == "1"
+    assert len(free_templates(bubblewrap)) == 2

@@ -7,7 +7,6 @@ from tests.judge.conftest import MEBIBYTE, SMALL, Grade, grade_in_all_ways, skip
 from tests.judge.corpus import Program, programs
 
 
-@pytest.mark.usefixtures("fork_server")
 @pytest.mark.parametrize("program", programs("idioms.txt") + programs("faults.txt"), ids=str)
 def test_programs_get_their_verdict_and_the_same_by_a_fork_as_by_a_fresh_start(
     grade: Grade, program: Program

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from io import FileIO
-from pathlib import Path
 
 import pytest
 
@@ -37,11 +36,9 @@ def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 @contextlib.contextmanager
-def opened(
-    source: str, folder: Path, language: str = "python"
-) -> Iterator[tuple[Container, tuple[str, ...]]]:
+def opened(source: str, language: str = "python") -> Iterator[tuple[Container, tuple[str, ...]]]:
     """Yield a container with the program, and the program's command."""
-    program = compile_program(open_sandbox(), judge.get_language(language), source, LIMITS, folder).program
+    program = compile_program(open_sandbox(), judge.get_language(language), source, LIMITS).program
     assert program is not None
     with open_sandbox().open(program.mounts) as container:
         yield container, program.command
@@ -86,11 +83,9 @@ int main() {
 
 
 @pytest.mark.parametrize("name", IDLE)
-def test_an_idle_program_exceeds_the_time_limit_at_its_limit_of_idle_time(
-    tier: str, tmp_path: Path, name: str
-) -> None:
+def test_an_idle_program_exceeds_the_time_limit_at_its_limit_of_idle_time(tier: str, name: str) -> None:
     language, source = IDLE[name]
-    with opened(source, tmp_path, language) as (container, command):
+    with opened(source, language) as (container, command):
         outcome = container.run(SandboxRun(command, LIMITS))
     assert outcome.termination is Termination.IDLE, outcome
     assert LIMITS.idle < outcome.idle < LIMITS.idle + 0.5
@@ -98,25 +93,26 @@ def test_an_idle_program_exceeds_the_time_limit_at_its_limit_of_idle_time(
 
 
 def test_the_message_on_an_idle_program_says_that_it_slept(grade: Grade) -> None:
-    for times in (1, 3):  # without and with the fork server
-        results = grade("import time\ntime.sleep(9)\nprint(14)", limits=LIMITS, times=times).tests
-        assert [result.verdict for result in results] == [Verdict.TLE] * times
+    for fork_server in (False, True):
+        source = "import time\ntime.sleep(9)\nprint(14)"
+        results = grade(source, limits=LIMITS, times=2, fork_server=fork_server).tests
+        assert [result.verdict for result in results] == [Verdict.TLE] * 2
         assert all(result.message.startswith("slept for 1.") for result in results), results
 
 
-def test_waiting_for_a_cpu_is_not_idle_time(tier: str, tmp_path: Path) -> None:
+def test_waiting_for_a_cpu_is_not_idle_time(tier: str) -> None:
     """Beside busy processes the program gets a small share of a CPU, for longer than the limit of idle time."""
     limits = Limits(time=1, memory=LIMITS.memory)
     source = "#include <time.h>\nint main() { while (clock() < 0.4 * CLOCKS_PER_SEC) continue; return 0; }"
     cores = len(os.sched_getaffinity(0))
-    with opened(source, tmp_path, "c") as (container, command), busy_processes(4 * cores):
+    with opened(source, "c") as (container, command), busy_processes(4 * cores):
         outcome = container.run(SandboxRun(command, limits, idle=0.3))
     assert (outcome.termination, outcome.exit_status) == (Termination.EXIT, 0), outcome
     assert outcome.time > 0.35
     assert outcome.idle < 0.3
 
 
-def test_output_that_the_judge_does_not_read_is_not_idle_time(tier: str, tmp_path: Path) -> None:
+def test_output_that_the_judge_does_not_read_is_not_idle_time(tier: str) -> None:
     source = f"import os\nfor _ in range(16): os.write(1, b'x' * {2**16})"
     reading, writing = os.pipe()
     read = bytearray()
@@ -128,7 +124,7 @@ def test_output_that_the_judge_does_not_read_is_not_idle_time(tier: str, tmp_pat
         while data := os.read(reading, 2**16):
             read.extend(data)
 
-    with opened(source, tmp_path) as (container, command):
+    with opened(source) as (container, command):
         reader = threading.Thread(target=read_late)
         reader.start()
         outcome = container.run(SandboxRun(command, LIMITS, idle=0.3, output=FileIO(writing, "wb")))
@@ -143,10 +139,10 @@ def waiting_bytes(pipe: int) -> int:
 
 
 def test_a_run_without_a_decision_at_its_limit_of_real_time_is_tried_twice_more_and_then_a_judge_error(
-    grade: Grade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    grade: Grade, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = []
-    with opened("import time\ntime.sleep(1000)", tmp_path) as (container, command):
+    with opened("import time\ntime.sleep(1000)") as (container, command):
 
         class Counting:
             def run(self, run: SandboxRun) -> judge.sandbox.RunOutcome:

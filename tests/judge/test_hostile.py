@@ -30,7 +30,7 @@ from tests.judge.corpus import Program, programs
 LAST_LINE = "end of the attack"
 ANSWER = "8150734261"
 
-pytestmark = pytest.mark.usefixtures("fork_server", "nothing_left")
+pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 @pytest.mark.parametrize("program", programs("attacks.txt"), ids=str)
@@ -230,12 +230,10 @@ int main() {
 
 @pytest.mark.parametrize("collect", ["out", "*"])
 def test_of_what_lies_in_the_place_of_an_output_file_only_real_files_are_read(
-    sandbox: judge.SandboxStatus, tmp_path: Path, collect: str
+    sandbox: judge.SandboxStatus, collect: str
 ) -> None:
     tool = judge.get_language("python").tool()
-    (tmp_path / "program").mkdir()
-    (tmp_path / "program").chmod(0o755)
-    mounts = Mounts(tmp_path / "program", interpreter_files(tool), file_size=2**42, scratch=64 * MEBIBYTE)
+    mounts = Mounts((), interpreter_files(tool), file_size=2**42, scratch=64 * MEBIBYTE)
     limits = Limits(time=5, memory=128 * MEBIBYTE, output=MEBIBYTE)
     with open_sandbox().open(mounts) as container:
         for made, expected in OUTPUT_FILES.items():

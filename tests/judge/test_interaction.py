@@ -1,7 +1,6 @@
 """Interactive problems: the first to end decides, and neither side can block the other or the judge."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -146,12 +145,10 @@ def test_an_interactive_problem_may_have_several_passes(judge_interaction: Calla
     assert {test.name: test.verdict.value for test in judgement.tests} == {"knows": "AC", "forgets": "WA"}
 
 
-def test_a_run_after_one_that_was_stopped_needs_no_second_attempt(tmp_path: Path) -> None:
+def test_a_run_after_one_that_was_stopped_needs_no_second_attempt() -> None:
     """A stopped run ends the fork server; the next run must not wait for the server's streams."""
     sandbox = open_sandbox()
-    program = compile_program(
-        sandbox, get_language("python"), "exec(open(0).read())", LIMITS, tmp_path
-    ).program
+    program = compile_program(sandbox, get_language("python"), "exec(open(0).read())", LIMITS).program
     assert program is not None
     with sandbox.open(program.mounts) as container:
         for source, ending in (

@@ -209,7 +209,7 @@ def test_files_of_a_run_are_removed(grade: Grade, monkeypatch: pytest.MonkeyPatc
     folder = tmp_path / "temporary"
     monkeypatch.setenv("JUDGE_TEMPORARY", str(folder))
     assert grade("print(14)").verdict is Verdict.AC
-    assert list(folder.iterdir()) == []
+    assert list(folder.glob("*")) == []
 
 
 def test_programs_are_judged_whatever_the_umask(grade: Grade) -> None:

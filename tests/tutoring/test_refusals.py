@@ -103,8 +103,9 @@ def status_from_socket(session: SessionUnderTest) -> dict[str, Any]:
     assert session.row.protocol is not None
     consumer.session = session_for_tutor(session.pk, session.tutor.pk)
     consumer.user, consumer.rules = session.tutor, rules_of(session.row.protocol)
-    [status] = [message for message in consumer._updates() if message["type"] == "status"]
-    return status
+    _, is_changed = consumer._updates()
+    assert is_changed
+    return consumer._status()
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

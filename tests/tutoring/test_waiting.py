@@ -208,7 +208,8 @@ def test_page_is_told_of_each_call_unless_it_is_blind(
     consumer = consumer_of(held)
 
     def told() -> int:
-        return sum(message["type"] == "status" for message in consumer._updates())
+        _, is_changed = consumer._updates()
+        return len([consumer._status()] if is_changed else [])
 
     assert told() == 1
     claimed = held.claim()
@@ -266,7 +267,8 @@ def test_page_is_told_of_an_outage_without_an_event(session: SessionUnderTest):
     consumer = consumer_of(session)
 
     def told() -> list[bool]:
-        return [message["outage"] for message in consumer._updates() if message["type"] == "status"]
+        _, is_changed = consumer._updates()
+        return [consumer._status()["outage"]] if is_changed else []
 
     assert told() == [False]
     streamer = Heartbeat(Process.Kind.STREAMER)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from uuid import UUID
 
+import structlog
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -15,6 +16,8 @@ from tutoring.models import Session
 from tutoring.models.payloads import CommandRefused
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.recording import append_event, lock_session
+
+logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,15 @@ class SessionAction(ABC):
             else:
                 payload = earlier.payload
                 refusal = payload.message if isinstance(payload, CommandRefused) else None
+        logger.info(
+            "command",
+            action=type(self).__name__,
+            session=str(self.session_id),
+            account=self.person.pk,
+            command=str(self.command),
+            repeated=earlier is not None,
+            refused=refusal is not None,
+        )
         if refusal is not None:
             raise RefusedError(refusal)
 

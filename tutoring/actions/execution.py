@@ -45,8 +45,8 @@ class Execute(SessionAction):
         session.state = Session.State.JUDGING
         session.save(update_fields=["judgement", "state"])
         payload = ExecutionRequested(generation=reply.generation, program=program.seq, judgement=judgement.pk)
+        enqueue(judgement, EXECUTIONS)  # first: after the commit it precedes the notification of the page
         append_event(session, payload, actor=self.person, command=self.command)
-        enqueue(judgement, EXECUTIONS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +69,8 @@ class RunSamples(SessionAction):
         session.sample_judgement = judgement
         session.save(update_fields=["sample_judgement"])
         payload = SampleRunRequested(generation=reply.generation, program=program.seq, judgement=judgement.pk)
+        enqueue(judgement, EXECUTIONS)  # first: after the commit it precedes the notification of the page
         append_event(session, payload, actor=self.person, command=self.command)
-        enqueue(judgement, EXECUTIONS)
 
 
 def record_sample_result(judgement: Judgement) -> None:

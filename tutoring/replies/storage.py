@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
+import structlog
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Manager, QuerySet
@@ -39,6 +41,8 @@ from tutoring.sessions.generations import count_reply
 from tutoring.sessions.masking import masked_spans
 from tutoring.sessions.recording import append_event, lock_session, queue_reply
 from tutoring.sessions.spending import account_of, account_of_reply
+
+logger = structlog.get_logger(__name__)
 
 MAXIMUM_ATTEMPTS = 5
 """Claims and restarts of one reply before it fails."""
@@ -113,6 +117,7 @@ def claim_replies(limit: int, written: Collection[int] = ()) -> list[ClaimedRepl
             session = lock_session(session_id)
             if (reply := _claim(session, pk, price)) is not None:
                 claimed.append(_claimed(session, reply))
+                logger.info("reply claimed", **_ids(claimed[-1]))
     return claimed
 
 
@@ -220,6 +225,7 @@ def restart_reply(claimed: ClaimedReply, reason: str, partial_text: str) -> Clai
         reply.first_text_at = None
         reply.lease_until = timezone.now() + Reply.LEASE
         reply.save()
+    logger.warning("reply restarted", **_ids(claimed))
     return replace(claimed, attempt=reply.attempt)
 
 
@@ -297,6 +303,13 @@ def finish_reply(claimed: ClaimedReply, answer: ModelAnswer, *, stopped: bool = 
         _end(reply, Reply.State.STOPPED if stopped else Reply.State.DONE)
         if hidden and not stopped:
             _request_text(session, message)
+    logger.info(
+        "reply stopped" if stopped else "reply finished",
+        **_ids(claimed),
+        generation=generation,
+        seconds_to_first_text=_seconds_to_first_text(reply),
+        finish_reason=payload.finish_reason,
+    )
 
 
 def _ended(answer: ModelAnswer, stopped: bool) -> Ended:
@@ -360,6 +373,14 @@ def _fail(session: Session, reply: Reply, kind: str, message: str, answer: Model
     append_event(session, payload)
     _record_cost(session, reply, answer, broken_off=bool(answer.text or answer.reasoning))
     _end(reply, Reply.State.FAILED)
+    logger.warning(
+        "reply failed",
+        reply=reply.pk,
+        session=str(session.pk),
+        attempt=reply.attempt,
+        model=session.model_spec,
+        kind=kind,
+    )
 
 
 def _record_cost(session: Session, reply: Reply, answer: ModelAnswer, *, broken_off: bool = False) -> None:
@@ -375,6 +396,22 @@ def _record_cost(session: Session, reply: Reply, answer: ModelAnswer, *, broken_
     else:
         call = Spending(calls_broken_off=int(broken_off))
     ledger.record(account_of_reply(session, reply), [call])
+
+
+def _ids(claimed: ClaimedReply) -> dict[str, Any]:
+    """Return what a line of the log says of a reply; its text and the provider's message are in the rows."""
+    return {
+        "reply": claimed.pk,
+        "session": str(claimed.session_id),
+        "attempt": claimed.attempt,
+        "model": claimed.model_spec,
+    }
+
+
+def _seconds_to_first_text(reply: Reply) -> float | None:
+    if reply.started_at is None or reply.first_text_at is None:
+        return None
+    return (reply.first_text_at - reply.started_at).total_seconds()
 
 
 def _owned(claimed: ClaimedReply) -> Reply | None:

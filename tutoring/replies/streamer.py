@@ -446,5 +446,8 @@ class Streamer:
 def _on_wait(reply: ActiveReply, seconds: float, error: ProviderError) -> None:
     reply.failure = error.message
     logger.warning(
-        "reply %s waits %.0f seconds before its model is called again: %s", reply.claimed.pk, seconds, error
+        "reply %s waits %.0f seconds before its model is called again: %s",
+        reply.claimed.pk,
+        seconds,
+        error.kind,
     )

@@ -59,7 +59,7 @@ class SessionFilter:
         return self.needs == "adjudication"
 
     def sessions(self, version: int, now: datetime) -> SessionQuerySet:
-        """Return the matching sessions in the order of the queue."""
+        """Return the matching sessions, oldest first. The order of the queue would count the reviews of all of them."""
         queue = needing_adjudication if self.adjudicates else needing_review
         found = of_origins(queue(version, now), self.origins)
         occupied = occupying_reviews(version, now).values("session")
@@ -67,7 +67,7 @@ class SessionFilter:
             found = found.exclude(pk__in=occupied)
         if self.needs == "second":
             found = found.filter(pk__in=occupied)
-        return found.filter(self._conditions())
+        return found.filter(self._conditions()).order_by("recorded_at", "pk")
 
     def _conditions(self) -> Q:
         conditions = Q()

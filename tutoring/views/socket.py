@@ -115,7 +115,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.chunks: list[TextChunk] = []
         self.stream = ReplyStream(None)
         await self.accept()
-        code, _ = await self._read(check=True, updates=False)
+        code, _, _ = await self._read(check=True, updates=False)
         if code:
             await self.close(code)
             return
@@ -195,12 +195,14 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             idle = now - self.last_activity > POLL_SECONDS
             updates = self.cursor is not None and (dirty or missing or idle)
             if check or updates:
-                code, messages = await self._read(check, updates)
+                code, messages, is_changed = await self._read(check, updates)
                 if code:
                     await self.close(code)
                     return
                 for message in messages:
                     await self.send_json(message)
+                if is_changed:  # read after the events were sent: a verdict does not wait for it
+                    await self.send_json(await database_sync_to_async(self._status)())
 
     async def _send_chunks(self) -> bool:
         """Send the chunks that continue the browser's text; return whether earlier chunks must be read first."""
@@ -234,21 +236,27 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         return False
 
     @database_sync_to_async
-    def _read(self, check: bool, updates: bool) -> tuple[int, list[Message]]:
-        """Check the permission and read updates, as requested; return the close code (0: none) and the updates.
+    def _read(self, check: bool, updates: bool) -> tuple[int, list[Message], bool]:
+        """Check the permission and read updates, as requested; return the close code (0: none) and `_updates`.
 
         Both run in one call because a web server has few threads. A socket outlives a logout, hence the check.
         """
         if check:
             self.last_check = time.monotonic()
             if code := self._close_code():
-                return code, []
+                return code, [], False
         if not updates:
-            return 0, []
+            return 0, [], False
         if not check:
             self.session = session_for_tutor(self.session_id, self.user.pk)
         self.last_activity = time.monotonic()
-        return 0, self._updates()
+        return 0, *self._updates()
+
+    def _status(self) -> Message:
+        """Return the message that updates the rest of the page."""
+        view = tutor_view(self.session, conversation=False)
+        self.waiting, self.outage = view.waiting, view.outage
+        return status_message(view)
 
     def _close_code(self) -> int:
         """Return the close code for a person who may not read the session, 0 for its tutor."""
@@ -268,8 +276,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.user, self.rules, self.names = user, rules_of(self.session.protocol), names_of(self.session)
         return 0
 
-    def _updates(self) -> list[Message]:
-        """Return the messages that bring the browser up to date, and advance the cursor."""
+    def _updates(self) -> tuple[list[Message], bool]:
+        """Return the events and the text that the browser lacks, and whether its status is old; advance the cursor."""
         cursor = self.cursor
         assert cursor is not None
         messages: list[Message] = []
@@ -287,11 +295,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         cursor.calls = current.calls if current and not self.rules.is_blind else 0
         changed = before != (cursor.reply, cursor.calls) or self._queue_has_changed()
         outage = reply_outage(current) if current else None
-        if events or changed or outage != self.outage:
-            view = tutor_view(self.session, conversation=False)
-            self.waiting, self.outage = view.waiting, view.outage
-            messages.append(status_message(view))
-        return messages
+        return messages, bool(events) or changed or outage != self.outage
 
     def _queue_has_changed(self) -> bool:
         if self.waiting is None:

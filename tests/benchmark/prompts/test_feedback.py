@@ -25,6 +25,7 @@ def judged(
     return judgement
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize(
     ("program", "verdict", "told"),
     [
@@ -54,6 +55,7 @@ DEEP = "def f():\n    g()\ndef g():\n    raise KeyError('no cow')\nf()"
 LINES = "raise ValueError('first: line\\nsecond line')"
 
 
+@pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize(
     ("program", "verdict", "told"),
     [
@@ -96,6 +98,7 @@ def test_the_published_code_tells_nothing_of_a_program_that_is_too_slow() -> Non
     assert describe(slow, "usaco-code", our_templates()) == "Sample 1: timed out."
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_judgement_on_the_hidden_tests_is_refused_even_when_it_calls_itself_one_on_the_samples(
     db: None,
 ) -> None:
@@ -110,6 +113,7 @@ def test_a_judgement_on_the_hidden_tests_is_refused_even_when_it_calls_itself_on
         SampleRun.of(problem, judgement)
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_test_that_was_a_sample_and_is_none_any_more_is_not_told(db: None) -> None:
     problem = store_doubling()
     judgement = judged(problem, "print(1)", Judgement.TestScope.SAMPLES)
