@@ -12,6 +12,7 @@ from tutoring.checks.labelled_drafts import read_drafts
 from tutoring.models.payloads import MessageSent
 from tutoring.review.agreement import counted_review_outcomes
 from tutoring.rules import MessageContext, current_rule_set
+from tutoring.rules.detection import WARNING
 from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, certain_findings, other_findings
 from tutoring.rules.fitting import Example, cross_validate, fit, found_clauses, with_thresholds
 from tutoring.rules.reading import read_units
@@ -68,8 +69,9 @@ def _examples(
     others = other_findings(text, context)
     found = frozenset(one.clause for _, one in others)
     certain = frozenset(one.clause for one in certain_findings(others))
+    probable = frozenset(one.clause for _, one in others if one.weight >= WARNING)
     if units := read_units(text, context, others):
-        yield Example(units, labels, *origin, found, certain, validated)
+        yield Example(units, labels, *origin, found, certain, probable, validated)
 
 
 def train(examples: Sequence[Example], version: int) -> TextModel:

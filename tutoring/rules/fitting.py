@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix, diags
 
 from tutoring.rules.reading import Unit
 from tutoring.rules.text_model import (
+    CONFIRMING,
     MEASURE_SHARE,
     MEASURE_SHARPNESS,
     VECTOR_SHARPNESS,
@@ -56,6 +57,8 @@ class Example:
     """The clauses that other detectors find in the message."""
     certain: frozenset[str] = frozenset()
     """Those of them that are reported whatever the text model says."""
+    probable: frozenset[str] = frozenset()
+    """Those of them that are warnings."""
     validated: bool = True
     """Whether thresholds and figures are computed from it. If not, it is only trained on."""
 
@@ -155,8 +158,9 @@ def _folds(examples: Sequence[Example]) -> list[list[int]]:
 
 def found_clauses(example: Example, model: TextModel, judgement: Judgement) -> frozenset[str]:
     """Return the clauses that are reported for an example with this judgement, by any detector."""
-    reported = frozenset(model.reported(judgement))
-    return reported | (example.found if judgement.suspicion >= model.threshold else example.certain)
+    if judgement.suspicion >= model.threshold:
+        return example.found.union(model.reported(judgement))
+    return example.certain | (example.probable if judgement.suspicion >= CONFIRMING else frozenset())
 
 
 def with_thresholds(
@@ -169,8 +173,14 @@ def with_thresholds(
     """
     pairs = [(one, own) for one, own in zip(examples, judgements, strict=True) if own is not None]
     allowed = [(one, own) for one, own in pairs if not one.labels]
-    spare = int(MOST_FLAGGED * len(allowed)) - sum(bool(one.certain) for one, _ in allowed)
-    suspicions = sorted((own.suspicion for one, own in allowed if not one.certain), reverse=True)
+    flagged_anyway = [
+        bool(one.certain or (one.probable and own.suspicion >= CONFIRMING)) for one, own in allowed
+    ]
+    spare = int(MOST_FLAGGED * len(allowed)) - sum(flagged_anyway)
+    suspicions = sorted(
+        (own.suspicion for (_, own), anyway in zip(allowed, flagged_anyway, strict=True) if not anyway),
+        reverse=True,
+    )
     threshold = (suspicions[max(0, spare)] if len(suspicions) > max(0, spare) else -1.0) + _MARGIN
     flagged = [(one, own) for one, own in pairs if own.suspicion >= threshold]
     return replace(

@@ -32,6 +32,9 @@ BEST_UNIT_SHARE = 0.3
 CLAUSE_SHARE, FOUND_SHARE = 0.7, 0.2
 """Shares of the highest clause and of a finding of another detector in the suspicion."""
 
+CONFIRMING = 0.0
+"""Suspicion from which an uncertain warning of another detector is reported; a notice needs the model's threshold."""
+
 _HIGHEST_BYTE = 127.0
 
 

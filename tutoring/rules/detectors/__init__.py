@@ -38,10 +38,11 @@ def detect(text: str, context: MessageContext) -> list[Detection]:
 
     Every detector runs in linear time and accepts any text, because the check of a draft runs at every pause in typing.
     """
-    found = all_detections(text, context)
-    if any(_is_uncertain(one) for one in found) and not text_model.is_suspicious(text, context):
-        return [one for one in found if not _is_uncertain(one)]
-    return found
+    return [
+        one
+        for one in all_detections(text, context)
+        if not _is_uncertain(one) or text_model.confirms(text, context, one.weight)
+    ]
 
 
 def _is_uncertain(detection: Detection) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from tutoring.rules.detection import BLOCKING, Detection, Detector, MessageContext, findings
+from tutoring.rules.detection import BLOCKING, WARNING, Detection, Detector, MessageContext, findings
 from tutoring.rules.detectors import (
     algorithm_naming,
     approach_giving,
@@ -20,7 +20,7 @@ from tutoring.rules.detectors import (
     verdict_leak,
 )
 from tutoring.rules.reading import Unit, read_units
-from tutoring.rules.text_model import Floats, Found, Judgement, TextModel, load
+from tutoring.rules.text_model import CONFIRMING, Floats, Found, Judgement, TextModel, load
 
 SHIPPED = Path(__file__).parent.parent / "text_model.npz"
 """The model that is trained on the labelled drafts of the repository."""
@@ -85,12 +85,12 @@ def _scored(text: str, context: MessageContext) -> tuple[list[Unit], Floats] | N
     return (units, current_model().scores(units)) if units else None
 
 
-def is_suspicious(text: str, context: MessageContext) -> bool:
-    """Return whether the text model reports the message. Uncertain findings of other detectors depend on it."""
+def confirms(text: str, context: MessageContext, weight: float) -> bool:
+    """Return whether the text model suspects the message enough for an uncertain finding with this weight."""
     if (scored := _scored(text, context)) is None:
         return False
     judgement = Judgement.of(scored[1], bool(other_findings(text, context)))
-    return judgement.suspicion >= current_model().threshold
+    return judgement.suspicion >= (CONFIRMING if weight >= WARNING else current_model().threshold)
 
 
 def find_similar_messages(text: str, context: MessageContext) -> list[Detection]:
