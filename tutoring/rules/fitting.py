@@ -35,7 +35,7 @@ RAREST = 3
 
 FOLDS = 6
 
-MOST_FLAGGED = 0.025
+MOST_FLAGGED = 0.02
 """Share of the allowed messages that may be flagged in the cross-validation, by any detector."""
 
 LEAST_PRECISION = 0.6
