@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import django_rq
 import pytest
@@ -412,7 +412,9 @@ async def test_only_processes_that_call_models_get_the_keys_of_providers(
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
     monkeypatch.setenv("MODEL_ENDPOINT_LAB_KEY", "sk-canary")
-    running = supervisor.Supervisor(SimpleNamespace(VAR=tmp_path, HOST="127.0.0.1", PORT=1))
+    settings = ModuleType("settings")
+    settings.__dict__.update(VAR=tmp_path, HOST="127.0.0.1", PORT=1)
+    running = supervisor.Supervisor(settings)
     (tmp_path / "logs").mkdir()
     web = running._start_process("web", "sleep", "100")
     streamer = running._start_process("streamer", "sleep", "100", calls_models=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tutoring.checks.contexts import message_contexts
@@ -12,16 +12,11 @@ from tutoring.checks.labelled_drafts import read_drafts
 from tutoring.models.payloads import MessageSent
 from tutoring.review.agreement import counted_review_outcomes
 from tutoring.rules import MessageContext, current_rule_set
-from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, other_findings
-from tutoring.rules.fitting import (
-    Example,
-    choose_thresholds,
-    cross_validate,
-    fit_models,
-    found_clauses,
-)
+from tutoring.rules.detection import WARNING
+from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, certain_findings, other_findings
+from tutoring.rules.fitting import Example, cross_validate, fit, found_clauses, with_thresholds
 from tutoring.rules.reading import read_units
-from tutoring.rules.text_model import TextModel, load
+from tutoring.rules.text_model import TextModel, load, save
 
 
 class TooFewExamplesError(ValueError):
@@ -29,17 +24,23 @@ class TooFewExamplesError(ValueError):
 
 
 def examples_of_drafts(files: Sequence[Path], *, validated: bool = True) -> list[Example]:
-    """Return the labelled drafts of the files as examples, grouped by problem. Raise CorpusError."""
-    drafts = [draft for file in files for draft in read_drafts(file)]
-    contexts = draft_contexts(drafts)
-    return [
-        _example(draft.text, contexts[draft.id], draft.labels, draft.problem, validated=validated)
-        for draft in drafts
-    ]
+    """Return the labelled drafts of the files as examples. Each file is one writer's. Raise CorpusError."""
+    examples = []
+    for file in files:
+        drafts = read_drafts(file)
+        contexts = draft_contexts(drafts)
+        examples += [
+            example
+            for draft in drafts
+            for example in _examples(
+                draft.text, contexts[draft.id], draft.labels, (file.stem, draft.problem), validated=validated
+            )
+        ]
+    return examples
 
 
 def examples_of_reviews() -> Iterator[Example]:
-    """Yield the messages of the sessions whose review outcome is settled, grouped by problem.
+    """Yield the messages of the sessions whose review outcome is settled. The tutor is the writer.
 
     The labels are the forbidden clauses of the outcome. Invalidated sessions are excluded.
     """
@@ -47,40 +48,52 @@ def examples_of_reviews() -> Iterator[Example]:
     for outcome in outcomes.select_related("session__problem").order_by("session__recorded_at", "pk"):
         session = outcome.session
         events = [event for event in session.events.all() if not event.out_of_protocol]
+        origin = (
+            f"tutor {session.tutor_id or session.pk}",
+            session.problem.external_id if session.problem else str(session.pk),
+        )
         for event, context in message_contexts(session, events, "right_or_wrong"):
             labels = frozenset(code for seq, code in outcome.breaches if seq == event.seq)
-            group = session.problem.external_id if session.problem else str(session.pk)
-            yield _example(event.payload_as(MessageSent).text, context, labels, group)
+            yield from _examples(event.payload_as(MessageSent).text, context, labels, origin)
 
 
-def _example(
-    text: str, context: MessageContext, labels: frozenset[str], group: str, *, validated: bool = True
-) -> Example:
+def _examples(
+    text: str,
+    context: MessageContext,
+    labels: frozenset[str],
+    origin: tuple[str, str],
+    *,
+    validated: bool = True,
+) -> Iterator[Example]:
+    """Yield the message by a writer on a problem (`origin`) as an example, unless it has no word."""
     others = other_findings(text, context)
     found = frozenset(one.clause for _, one in others)
-    return Example(read_units(text, context, others), labels, group, found, validated)
+    certain = frozenset(one.clause for one in certain_findings(others))
+    probable = frozenset(one.clause for _, one in others if one.weight >= WARNING)
+    if units := read_units(text, context, others):
+        yield Example(units, labels, *origin, found, certain, probable, validated)
 
 
 def train(examples: Sequence[Example], version: int) -> TextModel:
     """Return a model of the examples with its cross-validated figures. Raise TooFewExamplesError.
 
-    Every clause needs an example in two groups, and there must be allowed examples.
+    Every clause needs examples by two writers, each on problems of their own, and there must be allowed examples.
     """
     clauses = sorted(current_rule_set().forbidden_codes)
     for clause in clauses:
-        groups = {example.group for example in examples if clause in example.labels}
-        if len(groups) < 2:
-            raise TooFewExamplesError(f"{clause} needs examples on at least 2 problems, not {len(groups)}.")
+        writers = {example.writer for example in examples if clause in example.labels and example.validated}
+        if len(writers) < 2:
+            raise TooFewExamplesError(f"{clause} needs examples by at least 2 writers, not {len(writers)}.")
     if not any(example.validated and not example.labels for example in examples):
         raise TooFewExamplesError("There is no allowed example to choose thresholds with.")
-    scores = cross_validate(examples, clauses)
-    thresholds = choose_thresholds(examples, scores)
-    found = [
-        found_clauses(example, {clause: float(scores[clause][number]) for clause in clauses}, thresholds)
-        for number, example in enumerate(examples)
+    judgements = cross_validate(examples, clauses)
+    model = with_thresholds(fit(examples, clauses), examples, judgements)
+    pairs = [
+        (example, found_clauses(example, model, judgement))
+        for example, judgement in zip(examples, judgements, strict=True)
+        if judgement is not None
     ]
-    pairs = [pair for pair in zip(examples, found, strict=True) if pair[0].validated]
-    return TextModel(version, fit_models(examples, thresholds), _figures(pairs, clauses))
+    return replace(model, version=version, figures=tuple(_figures(pairs, clauses)))
 
 
 def _figures(pairs: Sequence[tuple[Example, frozenset[str]]], clauses: Sequence[str]) -> list[str]:
@@ -106,7 +119,5 @@ def next_version(file: Path) -> int:
 def write_model(model: TextModel, file: Path) -> None:
     """Replace the file by the model at once."""
     temporary = file.with_suffix(".new")
-    temporary.write_text(
-        json.dumps(model.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8"
-    )
+    save(model, temporary)
     temporary.replace(file)

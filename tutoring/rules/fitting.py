@@ -1,233 +1,207 @@
-"""Fitting of the text model to labelled messages, with cross-validation that leaves problems out.
+"""Fitting of the text model to labelled messages, with cross-validation that leaves writers and their problems out.
 
-A message is a bag of units (sentences and pairs of neighbouring sentences), and the label belongs to the message: its
-score is the score of its best unit. The fit alternates between choosing the best unit of each message and a logistic
-regression with an L2 penalty on the chosen units (Andrews, Tsochantaridis, Hofmann, NIPS 2002, as mi-SVM). It has no
-random element.
+The model is a kernel ridge regression (Saunders, Gammerman, Vovk, ICML 1998) of the labels, coded as 1 and -1. It is
+solved exactly with one Cholesky decomposition, so it has no random element and takes seconds for thousands of messages.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_matrix, diags
 
 from tutoring.rules.reading import Unit
-from tutoring.rules.text_model import OF_FLAGGED, LinearModel
+from tutoring.rules.text_model import (
+    CONFIRMING,
+    MEASURE_SHARE,
+    MEASURE_SHARPNESS,
+    VECTOR_SHARPNESS,
+    Floats,
+    Judgement,
+    TextModel,
+    gaussian,
+)
 
-Floats = npt.NDArray[np.float64]
+PENALTY = 0.3
+"""Weight of the penalty on the size of the model."""
 
-PENALTY = 0.7
-"""Weight of the L2 penalty."""
-
-ROUNDS = 2
-"""Choices of the best unit of each message."""
-
-RAREST = 2
+RAREST = 3
 """Examples in which a feature must occur."""
 
 FOLDS = 6
 
-MOST_FLAGGED = 0.015
+MOST_FLAGGED = 0.02
 """Share of the allowed messages that may be flagged in the cross-validation, by any detector."""
 
-_SMALLEST_WEIGHT = 0.02
-"""Weights closer to 0 are left out of the model."""
+LEAST_PRECISION = 0.6
+"""Precision in the cross-validation of a clause beside the likeliest one."""
+
+TRAINED_ONLY_WEIGHT = 0.6
+"""Weight of an example that is not validated."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A labelled message. A fold keeps the messages of one group (problem) together."""
+    """A labelled message by one writer on one problem."""
 
     units: Sequence[Unit]
     labels: frozenset[str]
-    group: str
+    writer: str
+    problem: str
     found: frozenset[str] = frozenset()
     """The clauses that other detectors find in the message."""
+    certain: frozenset[str] = frozenset()
+    """Those of them that are reported whatever the text model says."""
+    probable: frozenset[str] = frozenset()
+    """Those of them that are warnings."""
     validated: bool = True
     """Whether thresholds and figures are computed from it. If not, it is only trained on."""
 
 
-@dataclass(frozen=True)
-class Bags:
-    """Examples as a sparse matrix of units by features. `owner` is the example of each row."""
-
-    matrix: csr_matrix
-    owner: npt.NDArray[np.int64]
-    features: list[str]
-
-
-def vocabulary(examples: Sequence[Example]) -> list[str]:
-    """Return the features of at least RAREST examples, in order."""
-    counts = Counter(
-        feature
-        for example in examples
-        for feature in frozenset[str]().union(*(unit.features for unit in example.units))
+def fit(examples: Sequence[Example], clauses: Sequence[str]) -> TextModel:
+    """Return a model of the examples without thresholds."""
+    messages = [example.units[0] for example in examples]
+    features, rarity, rows = _feature_rows(messages)
+    vectors = np.array([message.vector for message in messages])
+    measures = np.array([message.measures for message in messages], np.float32)
+    means, deviations = measures.mean(0), np.maximum(measures.std(0), 1e-6)
+    measures = (measures - means) / deviations
+    kernel = (rows @ rows.T).toarray().astype(np.float64)
+    kernel += gaussian(vectors, vectors, VECTOR_SHARPNESS)
+    kernel += MEASURE_SHARE * gaussian(measures, measures, MEASURE_SHARPNESS)
+    weights = np.array([1.0 if example.validated else TRAINED_ONLY_WEIGHT for example in examples])
+    kernel[np.diag_indices_from(kernel)] += PENALTY / weights
+    targets = _targets(examples, clauses)
+    bias = targets.mean(0)
+    shares = cho_solve(cho_factor(kernel, overwrite_a=True), targets - bias)
+    return TextModel(
+        version=0,
+        clauses=tuple(clauses),
+        features=tuple(features),
+        rarity=rarity,
+        weights=np.asarray(rows.T @ shares, np.float32),
+        vectors=vectors,
+        measures=measures,
+        measure_means=means,
+        measure_deviations=deviations,
+        shares=np.asarray(shares, np.float32),
+        bias=np.asarray(bias, np.float32),
     )
-    return sorted(feature for feature, count in counts.items() if count >= RAREST)
 
 
-def as_bags(examples: Sequence[Example], features: list[str]) -> Bags:
-    """Return the examples as bags over the features. Unknown features are ignored."""
+def _feature_rows(messages: Sequence[Unit]) -> tuple[list[str], Floats, csr_matrix]:
+    """Return the features of at least RAREST messages, their rarity, and a row of length 1 for each message."""
+    counts = Counter(feature for message in messages for feature in message.features)
+    features = sorted(feature for feature, count in counts.items() if count >= RAREST)
+    rarity = np.array(
+        [np.log((len(messages) + 1) / (counts[feature] + 1)) for feature in features], np.float32
+    )
     columns = {feature: number for number, feature in enumerate(features)}
     indices: list[int] = []
     pointers = [0]
-    owner: list[int] = []
-    for number, example in enumerate(examples):
-        for unit in example.units:
-            indices += sorted(columns[feature] for feature in unit.features if feature in columns)
-            pointers.append(len(indices))
-            owner.append(number)
+    for message in messages:
+        indices += sorted(columns[feature] for feature in message.features if feature in columns)
+        pointers.append(len(indices))
     matrix = csr_matrix(
-        (np.ones(len(indices)), np.array(indices), np.array(pointers)), shape=(len(owner), len(features))
+        (rarity[indices], np.array(indices), np.array(pointers)), shape=(len(messages), len(features))
     )
-    return Bags(matrix, np.array(owner), features)
+    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(1)).ravel())
+    return features, rarity, (diags(1 / np.maximum(lengths, 1e-9)) @ matrix).tocsr()
 
 
-def best_units(bags: Bags, scores: Floats, messages: int) -> npt.NDArray[np.int64]:
-    """Return the row with the highest score for each message, the first one of equals."""
-    best = np.full(messages, -1)
-    for row, (owner, score) in enumerate(zip(bags.owner, scores, strict=True)):
-        if best[owner] < 0 or score > scores[best[owner]]:
-            best[owner] = row
-    return best
+def _targets(examples: Sequence[Example], clauses: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Return 1 or -1 for each example and clause, and in the last column for any clause."""
+    rows = [[*(clause in example.labels for clause in clauses), bool(example.labels)] for example in examples]
+    return np.array(rows) * 2.0 - 1
 
 
-def logistic(matrix: csr_matrix, target: Floats, start: Floats) -> Floats:
-    """Return the weights and intercept (last) that minimize the penalized log-loss."""
+def cross_validate(examples: Sequence[Example], clauses: Sequence[str]) -> list[Judgement | None]:
+    """Return the judgement on each validated example by a model that has seen neither its writer nor its problem.
 
-    def loss(parameters: Floats) -> tuple[float, Floats]:
-        weights = parameters[:-1]
-        score = matrix @ weights + parameters[-1]
-        value = (np.logaddexp(0, score) - target * score).sum() + PENALTY / 2 * weights @ weights
-        residual = 1 / (1 + np.exp(-score)) - target
-        return float(value), np.append(matrix.T @ residual + PENALTY * weights, residual.sum())
-
-    result = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 300})
-    return np.asarray(result.x)
-
-
-def fit(bags: Bags, target: Floats) -> Floats:
-    """Return the weights and the intercept (last) for one label of the examples."""
-    messages = len(target)
-    by_message = csr_matrix(
-        (np.ones(len(bags.owner)), (bags.owner, np.arange(len(bags.owner)))),
-        shape=(messages, len(bags.owner)),
-    )
-    whole = (by_message @ bags.matrix).minimum(1).tocsr()
-    parameters = logistic(whole, target, np.zeros(len(bags.features) + 1))
-    negatives: set[int] = set()
-    for _ in range(ROUNDS):
-        best = best_units(bags, bags.matrix @ parameters[:-1], messages)
-        negatives |= {int(best[number]) for number in range(messages) if not target[number]}
-        rows = np.array([*(int(best[n]) for n in range(messages) if target[n]), *sorted(negatives)])
-        labels = target[bags.owner[rows]]
-        parameters = logistic(bags.matrix[rows], labels, parameters)
-    return parameters
+    An example that is only trained on has None.
+    """
+    judgements: list[Judgement | None] = [None] * len(examples)
+    for left_out in _folds(examples):
+        writers = {examples[number].writer for number in left_out}
+        problems = {examples[number].problem for number in left_out}
+        seen = [one for one in examples if one.writer not in writers and one.problem not in problems]
+        model = fit(seen, clauses)
+        units = [unit for number in left_out for unit in examples[number].units]
+        scores = model.scores(units)
+        first = 0
+        for number in left_out:
+            last = first + len(examples[number].units)
+            judgements[number] = Judgement.of(scores[first:last], bool(examples[number].found))
+            first = last
+    return judgements
 
 
-def message_scores(bags: Bags, parameters: Floats, messages: int) -> Floats:
-    """Return the highest log-odds of each message's units."""
-    scores = bags.matrix @ parameters[:-1] + parameters[-1]
-    highest = np.full(messages, -np.inf)
-    np.maximum.at(highest, bags.owner, scores)
-    return highest
-
-
-def cross_validate(examples: Sequence[Example], clauses: Sequence[str]) -> dict[str, Floats]:
-    """Return for each clause the log-odds of the examples by models that have not seen their group."""
-    fold_of = _folds(examples)
-    scores = {clause: np.zeros(len(examples)) for clause in clauses}
-    for fold in sorted(set(fold_of.values())):
-        seen = [example for example in examples if fold_of[example.group] != fold]
-        left_out = [number for number, example in enumerate(examples) if fold_of[example.group] == fold]
-        features = vocabulary(seen)
-        training = as_bags(seen, features)
-        testing = as_bags([examples[number] for number in left_out], features)
-        for clause in clauses:
-            parameters = fit(training, _target(seen, clause))
-            scores[clause][left_out] = message_scores(testing, parameters, len(left_out))
-    return scores
-
-
-def _folds(examples: Sequence[Example]) -> dict[str, int]:
-    """Return the fold of each group; the folds have about the same number of examples."""
+def _folds(examples: Sequence[Example]) -> list[list[int]]:
+    """Return the numbers of the validated examples by fold. A writer is in one fold; folds have about the same size."""
     sizes = [0] * FOLDS
     fold_of = {}
-    groups = Counter(example.group for example in examples)
-    for group, size in sorted(groups.items(), key=lambda item: (-item[1], item[0])):
-        fold_of[group] = sizes.index(min(sizes))
-        sizes[fold_of[group]] += size
-    return fold_of
+    writers = Counter(example.writer for example in examples if example.validated)
+    for writer, size in sorted(writers.items(), key=lambda item: (-item[1], item[0])):
+        fold_of[writer] = sizes.index(min(sizes))
+        sizes[fold_of[writer]] += size
+    folds: list[list[int]] = [[] for _ in range(FOLDS)]
+    for number, example in enumerate(examples):
+        if example.validated:
+            folds[fold_of[example.writer]].append(number)
+    return [fold for fold in folds if fold]
 
 
-def found_clauses(
-    example: Example, scores: Mapping[str, float], thresholds: Mapping[str, float]
-) -> frozenset[str]:
-    """Return the clauses that the model with these log-odds and the other detectors find in an example."""
-    found = example.found | {clause for clause, score in scores.items() if score >= thresholds[clause]}
-    return found | {clause for clause, score in scores.items() if found and score >= OF_FLAGGED}
+def found_clauses(example: Example, model: TextModel, judgement: Judgement) -> frozenset[str]:
+    """Return the clauses that are reported for an example with this judgement, by any detector."""
+    if judgement.suspicion >= model.threshold:
+        return example.found.union(model.reported(judgement))
+    return example.certain | (example.probable if judgement.suspicion >= CONFIRMING else frozenset())
 
 
-def choose_thresholds(examples: Sequence[Example], scores: Mapping[str, Floats]) -> dict[str, float]:
-    """Return thresholds that find the most labels while at most MOST_FLAGGED of the allowed examples are flagged.
+def with_thresholds(
+    model: TextModel, examples: Sequence[Example], judgements: Sequence[Judgement | None]
+) -> TextModel:
+    """Return the model with thresholds chosen on judgements of a cross-validation.
 
-    Starting from thresholds above every allowed example, the threshold that gains the most labels per flagged example
-    is lowered, as long as the share permits it.
+    The threshold of the suspicion is the lowest at which at most MOST_FLAGGED of the allowed examples have a finding.
+    That of a clause is the lowest at which it is right in LEAST_PRECISION of the flagged examples.
     """
-    numbers = [number for number, example in enumerate(examples) if example.validated]
-    allowed = [number for number in numbers if not examples[number].labels]
-    budget = MOST_FLAGGED * len(allowed)
-
-    def result(thresholds: Mapping[str, float]) -> tuple[int, int]:
-        hits = flagged = 0
-        for number in numbers:
-            own = {clause: float(values[number]) for clause, values in scores.items()}
-            found = found_clauses(examples[number], own, thresholds)
-            hits += len(found & examples[number].labels)
-            flagged += bool(found) and not examples[number].labels
-        return hits, flagged
-
-    candidates = {clause: sorted({float(values[n]) for n in allowed}) for clause, values in scores.items()}
-    thresholds = {clause: (values or [0.0])[-1] + _MARGIN for clause, values in candidates.items()}
-    hits, flagged = result(thresholds)
-    while True:
-        best: tuple[float, str, float, int, int] | None = None
-        for clause, values in candidates.items():
-            for value in [one for one in values if one + _MARGIN < thresholds[clause]][-3:]:
-                more, flags = result({**thresholds, clause: value + _MARGIN})
-                gain = (more - hits) / max(flags - flagged, 0.5)
-                if more > hits and flags <= budget and (best is None or gain > best[0]):
-                    best = (gain, clause, value + _MARGIN, more, flags)
-        if best is None:
-            return thresholds
-        _, clause, thresholds[clause], hits, flagged = best
+    pairs = [(one, own) for one, own in zip(examples, judgements, strict=True) if own is not None]
+    allowed = [(one, own) for one, own in pairs if not one.labels]
+    flagged_anyway = [
+        bool(one.certain or (one.probable and own.suspicion >= CONFIRMING)) for one, own in allowed
+    ]
+    spare = int(MOST_FLAGGED * len(allowed)) - sum(flagged_anyway)
+    suspicions = sorted(
+        (own.suspicion for (_, own), anyway in zip(allowed, flagged_anyway, strict=True) if not anyway),
+        reverse=True,
+    )
+    threshold = (suspicions[max(0, spare)] if len(suspicions) > max(0, spare) else -1.0) + _MARGIN
+    flagged = [(one, own) for one, own in pairs if own.suspicion >= threshold]
+    return replace(
+        model,
+        threshold=round(threshold, 4),
+        clause_thresholds=tuple(
+            _clause_threshold([(clause in one.labels, float(own.clauses[number])) for one, own in flagged])
+            for number, clause in enumerate(model.clauses)
+        ),
+    )
 
 
-_MARGIN = 0.01
-"""Distance (log-odds) of a threshold from the highest allowed example below it."""
+_MARGIN = 0.001
+"""Distance of a threshold from the score of the allowed example below it."""
 
 
-def fit_models(examples: Sequence[Example], thresholds: Mapping[str, float]) -> dict[str, LinearModel]:
-    """Return a model for each clause, fitted to all examples."""
-    features = vocabulary(examples)
-    bags = as_bags(examples, features)
-    models = {}
-    for clause, threshold in thresholds.items():
-        parameters = fit(bags, _target(examples, clause))
-        weights = {
-            feature: float(weight)
-            for feature, weight in zip(features, parameters[:-1], strict=True)
-            if abs(weight) >= _SMALLEST_WEIGHT
-        }
-        models[clause] = LinearModel(weights, float(parameters[-1]), threshold)
-    return models
-
-
-def _target(examples: Sequence[Example], clause: str) -> Floats:
-    return np.array([float(clause in example.labels) for example in examples])
+def _clause_threshold(scored: Sequence[tuple[bool, float]]) -> float:
+    """Return the lowest score from which LEAST_PRECISION of the scored messages have the label; 1 if there is none."""
+    lowest, hits = 1.0, 0
+    for number, (label, score) in enumerate(sorted(scored, key=lambda one: -one[1]), 1):
+        hits += label
+        if hits >= LEAST_PRECISION * number:
+            lowest = score
+    return round(lowest, 4)

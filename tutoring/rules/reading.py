@@ -1,4 +1,4 @@
-"""The reading of a message in its context: features of its sentences, for the text model and its explanations.
+"""The reading of a message in its context: features, vectors and measures of its sentences, for the text model.
 
 A feature is a short text. Words of one problem (names of the program, words of the story) are replaced by their role,
 so that features of one problem also occur in messages on another:
@@ -7,11 +7,14 @@ so that features of one problem also occur in messages on another:
 * `a:` an algorithm, a structure or an idea, and whether the student or the official solution has it too;
 * `p:` a reference to the program or code, `n:` a number, `s:` words of the solution and the statement;
 * `r:` a finding of another detector; `q:` and `l:` the form of the sentence.
+
+A vector stands for the meaning of the sentences (`sentence_vectors.py`). The measures are the numbers of MEASURES.
 """
 
 from __future__ import annotations
 
 import keyword
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -19,7 +22,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+import numpy as np
+
 from tutoring.rules.detection import Detection, MessageContext
+from tutoring.rules.sentence_vectors import Vectors, paragraph_vectors, sentence_vectors
 from tutoring.rules.texts import is_question, sentences
 from tutoring.rules.vocabulary import (
     LANGUAGES,
@@ -36,6 +42,8 @@ from tutoring.rules.vocabulary import (
 
 _FENCE = re.compile(r"(?:```|~~~)[^\n]{0,40}\n(?:.{0,20000}?)(?:```|~~~|\Z)", re.DOTALL)
 _NAME = re.compile(r"[^\W\d]\w*")
+_DIGITS = re.compile(r"\d+")
+_SYMBOLS = re.compile(r"[=<>\[\]+*]|\(\)")
 _LIBRARY_NAMES = frozenset(
     [
         "main",
@@ -169,11 +177,40 @@ _PLAIN_STEMS = frozenset(map(stem, _PLAIN_WORDS))
 
 @dataclass(frozen=True)
 class Unit:
-    """One sentence, or two neighbouring ones, at characters `start` to `end`, with its features."""
+    """A whole message, one sentence of it, or two neighbouring ones, at characters `start` to `end`.
+
+    `vector` is the normalized mean of the sentences' vectors.
+    """
 
     start: int
     end: int
     features: frozenset[str]
+    vector: Vectors
+    measures: tuple[float, ...]
+
+
+MEASURES = (
+    "likeness to the statement",
+    "mean likeness to the statement",
+    "likeness to the official solution",
+    "mean likeness to the official solution",
+    "likeness to the official solution rather than to the statement",
+    "likeness to the statement rather than to the official solution",
+    "length",
+    "sentences",
+    "questions for each sentence",
+    "a question at the end",
+    "a quotation in backticks",
+    "a number that neither the statement nor the program contains",
+    "a number of the statement",
+    "numbers",
+    "digits of the longest number",
+    "a name of the program",
+    "words that are names in the program",
+    "symbols of code",
+    "words of the student before the program",
+)
+"""The meaning of each number of `Unit.measures`. Likeness is the greatest cosine of a sentence with those of a text."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +225,10 @@ class Background:
     own_algorithms: frozenset[str]
     official_algorithms: frozenset[str]
     own_words: frozenset[str]
+    program_words: frozenset[str]
+    statement_numbers: frozenset[str]
+    program_numbers: frozenset[str]
+    student_says: bool
 
 
 def background_of(context: MessageContext) -> Background:
@@ -227,17 +268,24 @@ def _background(
         )
         | {name for name, hint in _HINTS_OF_CODE for one in references if hint.search(one)},
         own_words=frozenset(stem(token.text) for words in said[1:] for token in words if len(token.text) > 3),
+        program_words=frozenset(_NAME.findall(program)),
+        statement_numbers=frozenset(_DIGITS.findall(statement)),
+        program_numbers=frozenset(_DIGITS.findall(program)),
+        student_says=bool(replies and _FENCE.sub("", replies[-1]).strip()),
     )
 
 
 def read_units(text: str, context: MessageContext, found: Sequence[tuple[str, Detection]] = ()) -> list[Unit]:
-    """Return the sentences and the pairs of neighbouring sentences of the text, with their features.
+    """Return the whole text, and if it has several sentences, each of them and each pair of neighbouring ones.
 
-    `found` are detections, each with the name of its detector.
+    In a text of more than _MOST_PASSAGES sentences, several sentences take the place of one. A text without a letter
+    has no unit. `found` are detections, each with the name of its detector.
     """
     background = background_of(context)
     language = language_of(tokens(text))
     pieces = list(_pieces(text))
+    if not _LETTER.search(text):
+        return []
     marks = _marks_of_pieces(
         pieces,
         [
@@ -248,14 +296,71 @@ def read_units(text: str, context: MessageContext, found: Sequence[tuple[str, De
             *((start, end, _disguised(name)) for start, end, name in disguised_algorithms(text)),
         ],
     )
-    singles = []
-    for (start, end), own in zip(pieces, marks, strict=True):
-        sentence = _Sentence(text[start:end], language, background)
-        singles.append(Unit(start, end, own | frozenset(_features(sentence))))
-    pairs = [
-        Unit(one.start, two.end, one.features | two.features | {"l:pair"}) for one, two in pairwise(singles)
+    features = [
+        own | _sentence_features(_Sentence(text[start:end], language, background))
+        for (start, end), own in zip(pieces, marks, strict=True)
     ]
-    return singles + pairs
+    vectors = sentence_vectors([text[start:end] for start, end in pieces])
+    likeness = _likeness(vectors, context)
+
+    def unit(first: int, last: int) -> Unit:
+        start, end = pieces[first][0], pieces[last - 1][1]
+        own = frozenset[str]().union(*features[first:last], {"l:pair"} if last - first > 1 else ())
+        mean = vectors[first:last].mean(0)
+        measures = _measures(text[start:end], likeness[first:last], background)
+        return Unit(start, end, own, mean / max(float(np.linalg.norm(mean)), 1e-9), measures)
+
+    count = len(pieces)
+    whole = [unit(0, count)]
+    if count == 1:
+        return whole
+    step = -(-count // _MOST_PASSAGES)
+    return [
+        *whole,
+        *(unit(first, min(first + step, count)) for first in range(0, count, step)),
+        *(unit(first, min(first + 2 * step, count)) for first in range(0, count - step, step)),
+    ]
+
+
+_MOST_PASSAGES = 100
+
+
+def _likeness(vectors: Vectors, context: MessageContext) -> Vectors:
+    """Return for each sentence the greatest cosine with a sentence of the statement, and of the official solution."""
+    columns = [
+        (vectors @ others.T).max(1) if len(others) else np.zeros(len(vectors), np.float32)
+        for others in map(paragraph_vectors, (context.statement, context.analysis))
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _measures(text: str, likeness: Vectors, background: Background) -> tuple[float, ...]:
+    """Return the numbers of MEASURES for a passage, and the likeness of its sentences."""
+    statement, solution = likeness[:, 0], likeness[:, 1]
+    names = _NAME.findall(text)
+    known = [name for name in names if name in background.program_words]
+    numbers = set(_DIGITS.findall(text))
+    return (
+        float(statement.max()),
+        float(statement.mean()),
+        float(solution.max()),
+        float(solution.mean()),
+        float((solution - statement).max()),
+        float((statement - solution).max()),
+        math.log(len(text)),
+        float(len(likeness)),
+        (text.count("?") + text.count("？")) / len(likeness),
+        float(is_question(text)),
+        float("`" in text),
+        float(bool(numbers - background.statement_numbers - background.program_numbers)),
+        float(bool(numbers & background.statement_numbers)),
+        float(len(numbers)),
+        float(max(map(len, numbers), default=0)),
+        float(any(len(name) == 1 or "_" in name or not name.islower() for name in known)),
+        float(len(set(known))),
+        float(bool(_SYMBOLS.search(text))),
+        float(background.student_says),
+    )
 
 
 def _disguised(name: str) -> tuple[str, ...]:
@@ -303,6 +408,12 @@ class _Sentence:
     def form(self) -> str:
         """Return "?" for a question, else "."."""
         return "?" if is_question(self.text) else "."
+
+
+@lru_cache(maxsize=2_000)
+def _sentence_features(sentence: _Sentence) -> frozenset[str]:
+    """Return the features. They are cached, because most sentences of a draft are the same at the next check."""
+    return frozenset(_features(sentence))
 
 
 def _features(sentence: _Sentence) -> Iterator[str]:

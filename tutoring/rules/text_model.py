@@ -1,123 +1,210 @@
-"""The text model: a linear model of the features of sentences for each forbidden clause, as data.
+"""The text model: a kernel machine that compares passages of a message with labelled messages, as data.
 
-The score of a message is the highest score of its units (sentences and pairs of neighbouring sentences). A score is a
-sum of weights, so no library is needed.
+It has a score for each forbidden clause and one for "some clause is broken", between about -1 and 1. The kernel is a
+sum of three parts: the cosine of the features, weighted by their rarity; a Gaussian of the distance of the sentence
+vectors; and a Gaussian of the distance of the measures. The first part is linear, so its weights explain a score.
+`fitting.py` computes the model; applying it needs numpy alone.
 """
 
 from __future__ import annotations
 
 import json
-import math
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tutoring.rules.reading import Unit
+import numpy as np
+import numpy.typing as npt
 
-OF_FLAGGED = -0.5
-"""Log-odds at which a further clause is found in a message that has a finding."""
+from tutoring.rules.reading import MEASURES, Unit
+
+Floats = npt.NDArray[np.float32]
+
+VECTOR_SHARPNESS, MEASURE_SHARPNESS, MEASURE_SHARE = 2.0, 0.02, 0.5
+"""Inverse widths of the two Gaussians, and the share of the second one."""
+
+BEST_UNIT_SHARE = 0.3
+"""Share of the best passage in the score of a message; the rest is the score of the whole message."""
+
+CLAUSE_SHARE, FOUND_SHARE = 0.7, 0.2
+"""Shares of the highest clause and of a finding of another detector in the suspicion."""
+
+CONFIRMING = 0.0
+"""Suspicion from which an uncertain warning of another detector is reported; a notice needs the model's threshold."""
+
+_HIGHEST_BYTE = 127.0
 
 
 class Found(NamedTuple):
-    """A clause that a unit of a message probably breaks."""
+    """A clause that a message probably breaks, the passage that shows it, and whether it is the likeliest clause."""
 
     clause: str
     unit: Unit
-    probability: float
+    likeliest: bool
+    features: list[str]
 
 
 @dataclass(frozen=True)
-class LinearModel:
-    """Weights by feature. A score of at least `threshold` (log-odds) is a finding."""
+class Judgement:
+    """The scores of a message by clause, and its suspicion: how probably it breaks some clause."""
 
-    weights: Mapping[str, float]
-    intercept: float
-    threshold: float
+    clauses: npt.NDArray[np.float32]
+    suspicion: float
 
-    def score(self, unit: Unit) -> float:
-        """Return the log-odds of the unit."""
-        weights = self.weights
-        return self.intercept + math.fsum(weights[feature] for feature in unit.features if feature in weights)
+    @classmethod
+    def of(cls, scores: Floats, found: bool) -> Judgement:
+        """Return the judgement on the message whose units have these scores.
 
-    def best(self, units: Sequence[Unit]) -> tuple[float, Unit]:
-        """Return the highest score and the first unit that has it."""
-        scores = [self.score(unit) for unit in units]
-        highest = max(scores)
-        return highest, units[scores.index(highest)]
-
-    def strongest(self, unit: Unit, most: int) -> list[str]:
-        """Return the features of the unit with the highest positive weights, at most `most`."""
-        ranked = sorted((-self.weights.get(feature, 0.0), feature) for feature in unit.features)
-        return [feature for weight, feature in ranked[:most] if weight < 0]
+        `found` states that another detector has a finding.
+        """
+        combined = (1 - BEST_UNIT_SHARE) * scores[0] + BEST_UNIT_SHARE * scores.max(0)
+        suspicion = combined[-1] + CLAUSE_SHARE * combined[:-1].max() + FOUND_SHARE * found
+        return cls(combined[:-1], float(suspicion))
 
 
 @dataclass(frozen=True)
 class TextModel:
-    """A linear model for each clause, and the figures of its cross-validation as lines of text."""
+    """A fitted model with its thresholds, and the figures of its cross-validation as lines of text.
+
+    `shares` has a row for each labelled message and a column for each clause and for "some clause"; so has `weights`
+    for each feature.
+    """
 
     version: int
-    models: Mapping[str, LinearModel]
-    figures: Sequence[str] = ()
+    clauses: tuple[str, ...]
+    features: tuple[str, ...]
+    rarity: Floats
+    weights: Floats
+    vectors: Floats
+    measures: Floats
+    measure_means: Floats
+    measure_deviations: Floats
+    shares: Floats
+    bias: Floats
+    threshold: float = 0.0
+    """Suspicion from which a message is reported."""
+    clause_thresholds: tuple[float, ...] = ()
+    """Score from which a clause of a reported message is reported beside the likeliest one."""
+    figures: tuple[str, ...] = ()
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> TextModel:
-        """Return the model of a JSON document. Raise KeyError, TypeError, IndexError or ValueError for another one."""
-        features = data["features"]
-        models = {
-            clause: LinearModel(
-                {
-                    features[number]: weight
-                    for number, weight in zip(row["features"], row["weights"], strict=True)
-                },
-                float(row["intercept"]),
-                float(row["threshold"]),
-            )
-            for clause, row in data["models"].items()
-        }
-        return cls(int(data["version"]), models, tuple(map(str, data["figures"])))
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        return {feature: number for number, feature in enumerate(self.features)}
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the model as JSON values. Each feature is listed once."""
-        features = sorted({feature for model in self.models.values() for feature in model.weights})
-        numbers = {feature: number for number, feature in enumerate(features)}
-        return {
-            "version": self.version,
-            "figures": list(self.figures),
-            "features": features,
-            "models": {
-                clause: {
-                    "intercept": round(model.intercept, 3),
-                    "threshold": round(model.threshold, 3),
-                    "features": [numbers[feature] for feature in sorted(model.weights)],
-                    "weights": [round(model.weights[feature], 2) for feature in sorted(model.weights)],
-                }
-                for clause, model in self.models.items()
-            },
-        }
-
-    def find(self, units: Sequence[Unit], *, flagged: bool) -> list[Found]:
-        """Return the clauses that the message of these units probably breaks.
-
-        `flagged` states that another detector has a finding. A message with a finding probably breaks a clause, so its
-        further clauses have the threshold OF_FLAGGED.
-        """
-        if not units:
-            return []
-        best = {clause: model.best(units) for clause, model in self.models.items()}
-        flagged = flagged or any(
-            score >= self.models[clause].threshold for clause, (score, _) in best.items()
+    def scores(self, units: Sequence[Unit]) -> Floats:
+        """Return a row of scores for each unit."""
+        linear = np.stack([self._linear(unit) for unit in units])
+        vectors = gaussian(
+            np.array([unit.vector for unit in units]), self.vectors, VECTOR_SHARPNESS, self._squares
         )
-        return [
-            Found(clause, unit, 1 / (1 + math.exp(-score)))
-            for clause, (score, unit) in best.items()
-            if score >= self.models[clause].threshold or (flagged and score >= OF_FLAGGED)
+        measures = gaussian(
+            self.standardized([unit.measures for unit in units]), self.measures, MEASURE_SHARPNESS
+        )
+        return np.asarray(linear + (vectors + MEASURE_SHARE * measures) @ self.shares + self.bias, np.float32)
+
+    def standardized(self, measures: Sequence[Sequence[float]]) -> Floats:
+        """Return the measures with the mean 0 and the deviation 1 that the labelled messages have."""
+        rows: Floats = (np.array(measures, np.float32) - self.measure_means) / self.measure_deviations
+        return rows
+
+    @cached_property
+    def _squares(self) -> Floats:
+        squares: Floats = (self.vectors**2).sum(1)
+        return squares
+
+    def _linear(self, unit: Unit) -> Floats:
+        """Return the linear part of the scores of the unit."""
+        numbers = [number for number in map(self._numbers.get, unit.features) if number is not None]
+        values = self.rarity[sorted(numbers)]
+        linear: Floats = values @ self.weights[sorted(numbers)] / max(float(np.linalg.norm(values)), 1e-9)
+        return linear
+
+    def _contributions(self, unit: Unit) -> tuple[list[str], Floats]:
+        """Return the known features of the unit, and in proportion what each contributes to every score."""
+        known = sorted(feature for feature in unit.features if feature in self._numbers)
+        numbers = [self._numbers[feature] for feature in known]
+        return known, self.rarity[numbers][:, None] * self.weights[numbers]
+
+    def strongest(self, unit: Unit, clause: str, most: int) -> list[str]:
+        """Return the features of the unit that contribute most to the score of the clause, at most `most`."""
+        known, contributions = self._contributions(unit)
+        column = contributions[:, self.clauses.index(clause)]
+        return [known[number] for number in np.argsort(-column, kind="stable")[:most] if column[number] > 0]
+
+    def reported(self, judgement: Judgement) -> list[str]:
+        """Return the clauses that a message with this judgement is reported for, the likeliest first."""
+        if judgement.suspicion < self.threshold:
+            return []
+        likeliest = int(judgement.clauses.argmax())
+        others = [
+            number
+            for number, threshold in enumerate(self.clause_thresholds)
+            if number != likeliest and judgement.clauses[number] >= threshold
         ]
+        return [self.clauses[number] for number in (likeliest, *others)]
+
+    def find(self, units: Sequence[Unit], scores: Floats, *, found: bool, most: int) -> list[Found]:
+        """Return the clauses that the message of these units probably breaks, each with at most `most` features."""
+        passages = range(1, len(units)) if len(units) > 1 else range(1)
+        reported: list[Found] = []
+        for clause in self.reported(Judgement.of(scores, found)):
+            column = scores[:, self.clauses.index(clause)]
+            unit = units[max(passages, key=lambda number: float(column[number]))]
+            reported.append(Found(clause, unit, not reported, self.strongest(unit, clause, most)))
+        return reported
+
+
+def gaussian(rows: Floats, others: Floats, sharpness: float, lengths: Floats | None = None) -> Floats:
+    """Return exp(-sharpness * squared distance) of each row to each of the others.
+
+    `lengths` are the squared norms of the others, if the caller has them.
+    """
+    if lengths is None:
+        lengths = (others**2).sum(1)
+    squares = (rows**2).sum(1)[:, None] + lengths[None] - 2 * rows @ others.T
+    similarity: Floats = np.exp(-sharpness * np.maximum(squares, 0))
+    return similarity
+
+
+_TEXTS = ("version", "clauses", "features", "threshold", "clause_thresholds", "figures")
+_NUMBERS = ("rarity", "weights", "measures", "measure_means", "measure_deviations", "shares", "bias")
+
+
+def save(model: TextModel, file: Path) -> None:
+    """Write the model to a file of numpy arrays. The same model always gives the same bytes."""
+    texts = json.dumps({name: getattr(model, name) for name in _TEXTS}, ensure_ascii=False)
+    arrays: dict[str, Any] = {name: np.asarray(getattr(model, name), np.float32) for name in _NUMBERS}
+    scale = float(np.abs(model.vectors).max()) / _HIGHEST_BYTE
+    with file.open("wb") as written:
+        np.savez_compressed(
+            written,
+            texts=np.frombuffer(texts.encode(), np.uint8),
+            vectors=np.round(model.vectors / scale).astype(np.int8),
+            scale=np.float32(scale),
+            **arrays,
+        )
 
 
 def load(file: Path) -> TextModel:
-    """Return the model of a JSON file. Raise OSError, or ValueError for a file that contains none."""
+    """Return the model of a file. Raise OSError, or ValueError for a file that contains none."""
     try:
-        return TextModel.from_json(json.loads(file.read_text(encoding="utf-8")))
-    except (KeyError, TypeError, IndexError) as error:
+        with np.load(file, allow_pickle=False) as arrays:
+            texts = json.loads(arrays["texts"].tobytes())
+            model = TextModel(
+                version=texts["version"],
+                clauses=tuple(texts["clauses"]),
+                features=tuple(texts["features"]),
+                threshold=texts["threshold"],
+                clause_thresholds=tuple(texts["clause_thresholds"]),
+                figures=tuple(texts["figures"]),
+                vectors=arrays["vectors"].astype(np.float32) * arrays["scale"],
+                **{name: arrays[name] for name in _NUMBERS},
+            )
+    except (KeyError, TypeError, EOFError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(f"{file} contains no text model: {error!r}.") from None
+    if model.measures.shape[1:] != (len(MEASURES),):
+        raise ValueError(f"{file} contains a text model with other measures.")
+    return model

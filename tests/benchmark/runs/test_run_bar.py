@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+from functools import partial
 from typing import Any
 
 import pytest
@@ -31,9 +32,7 @@ def test_the_bar_shows_failures_by_kind_and_the_budget(
         progress.on_change(progress)
 
     monkeypatch.setattr("benchmark.management.run_progress.execute", execute)
-    monkeypatch.setattr(
-        "benchmark.management.progress.tqdm", lambda *a, **o: tqdm(*a, **o, file=io.StringIO())
-    )
+    monkeypatch.setattr("benchmark.management.progress.tqdm", partial(tqdm, file=io.StringIO()))
     with run_bar(run) as bar:
         execute_run(run, bar, Stop())
         assert bar.n == 2

@@ -86,7 +86,7 @@ def test_message_records_its_check_and_the_drafts_with_findings(session: Session
     recorded = session.events("message")[-1].data["check"]
     assert [draft["text"] for draft in recorded["drafts"]] == [WARNED, "See line 1."]
     [detection] = recorded["detections"]
-    assert (detection["clause"], detection["detector"], detection["version"]) == ("F2", "code-pointing", 2)
+    assert (detection["clause"], detection["detector"], detection["version"]) == ("F2", "code-pointing", 3)
     assert (recorded["mode"], recorded["rule_set"]) == ("advisory", 1)
     assert len(recorded["rule_set_hash"]) == 64
     page = client_of(ada).get(f"/trajectories/{session.pk}/").content.decode()
@@ -210,7 +210,7 @@ def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: No
         "bronze_precutoff_lemonade_correct1.json": {"F3"},
         "silver_precutoff_loan_repayment_SUCCESS.json": {"F5"},
         "silver_precutoff_rest_stops_FAIL.json": {"F2"},
-        "silver_precutoff_rest_stops_SUCCESS2.json": set(),
+        "silver_precutoff_rest_stops_SUCCESS2.json": {"F1"},
     }
     quotes = [finding["quote"] for finding in rows["bronze_precutoff_lemonade_correct1.json"]]
     assert "minimum possible number of cows who might join the line, not the maximum" in quotes

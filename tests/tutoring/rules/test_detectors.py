@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tutoring.rules import Detection, MessageContext
-from tutoring.rules.detectors import detect
+from tutoring.rules.detectors import all_detections, detect
 
 STATEMENT = (
     "There are N barns in a row, and barn i holds a[i] cows. Print the minimum number of moves. "
@@ -35,7 +35,10 @@ CONTEXT = MessageContext(
 
 def passages(text: str, context: MessageContext = CONTEXT) -> list[tuple[str, str, str]]:
     """Return detector, clause and passage of each detection."""
-    return [(found.detector, found.clause, text[found.start : found.end]) for found in detect(text, context)]
+    return [
+        (found.detector, found.clause, text[found.start : found.end])
+        for found in all_detections(text, context)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,10 @@ def name_of(problem: Problem) -> str:
 
 @pytest.fixture
 def corpus(tmp_path: Path, doubling: Problem) -> Path:
-    """Return a small corpus: every clause and allowed messages, on two problems."""
+    """Return a small corpus: every clause and allowed messages, on two problems.
+
+    Two files beside it have the messages of one problem each, as two writers.
+    """
     other = Problem.objects.get(pk=doubling.pk)
     other.pk, other.external_id = None, "halving"
     other.save()
@@ -54,7 +57,13 @@ def corpus(tmp_path: Path, doubling: Problem) -> Path:
                 "kind": "test",
             }
             rows.append(row | {"labels": labels, "text": text})
-    for name, lines in (("programs", programs), ("drafts", rows)):
+    halves = [[row for row in rows if row["problem"] == program["problem"]] for program in programs]
+    for name, lines in (
+        ("programs", programs),
+        ("drafts", rows),
+        ("first_writer", halves[0]),
+        ("second_writer", halves[1]),
+    ):
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
     return tmp_path / "drafts.jsonl"
@@ -119,15 +128,16 @@ def test_unknown_problems_are_named(corpus: Path):
 
 
 def test_a_model_is_trained_deterministically_and_replaces_nothing_unasked(corpus: Path, tmp_path: Path):
-    output = tmp_path / "model.json"
-    arguments = ("train_text_model", "--corpus", str(corpus), "--supplement", "--output", str(output))
+    output = tmp_path / "model.npz"
+    writers = [str(corpus.with_name(f"{name}_writer.jsonl")) for name in ("first", "second")]
+    arguments = ("train_text_model", "--corpus", *writers, "--supplement", "--output", str(output))
     printed = run(*arguments)
     assert "allowed messages flagged: " in printed
     assert "Nothing was replaced." in printed
     assert not output.exists()
     run(*arguments, "--replace")
     model = load(output)
-    assert (model.version, set(model.models)) == (1001, set(BROKEN))
+    assert (model.version, set(model.clauses)) == (1001, set(BROKEN))
     assert model.figures
     first = output.read_bytes()
     output.unlink()
@@ -137,9 +147,10 @@ def test_a_model_is_trained_deterministically_and_replaces_nothing_unasked(corpu
     assert load(output).version == 1002
 
 
-def test_a_clause_without_examples_is_named(corpus: Path, tmp_path: Path):
-    rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
+def test_a_clause_without_examples_is_named(corpus: Path):
+    writers = [corpus.with_name(f"{name}_writer.jsonl") for name in ("first", "second")]
+    rows = [json.loads(line) for line in writers[1].read_text(encoding="utf-8").splitlines()]
     kept = [row for row in rows if row["labels"] != ["F4"]]
-    corpus.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
-    with pytest.raises(CommandError, match="F4 needs examples on at least 2 problems, not 0"):
-        run("train_text_model", "--corpus", str(corpus), "--supplement")
+    writers[1].write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
+    with pytest.raises(CommandError, match="F4 needs examples by at least 2 writers, not 1"):
+        run("train_text_model", "--corpus", *map(str, writers), "--supplement")

@@ -20,13 +20,15 @@ from tutoring.review.text_model_training import (
 from tutoring.rules.detectors.text_model import current_model
 
 _DRAFTS = settings.BASE_DIR / "tests" / "tutoring" / "rules" / "drafts"
+TRAINING = ("development", "writer_a", "writer_b", "writer_c")
 
 
 class Command(BaseCommand):
     help = (
         "Train the text model of the draft check on labelled drafts and on the messages of this site's settled "
-        "reviews. Print the figures of a cross-validation that leaves problems out, beside those of the former model. "
-        "Nothing is replaced without --replace. A model on replaced weights is used after the next start of ./run."
+        "reviews. Print the figures of a cross-validation that leaves writers and their problems out, beside those of "
+        "the former model. Nothing is replaced without --replace. A model on replaced weights is used after the next "
+        "start of ./run."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -34,9 +36,9 @@ class Command(BaseCommand):
             "--corpus",
             type=Path,
             nargs="*",
-            default=[_DRAFTS / "development.jsonl"],
+            default=[_DRAFTS / f"{name}.jsonl" for name in TRAINING],
             metavar="FILE",
-            help="labelled drafts for training and validation; default: the development split",
+            help="labelled drafts for training and validation, one file for each writer; default: the training splits",
         )
         parser.add_argument(
             "--supplement",

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from tutoring.rules.detection import Detection, Detector, MessageContext, findings
+from tutoring.rules.detection import BLOCKING, Detection, Detector, MessageContext, findings
+from tutoring.rules.detectors import text_model
 
 _MODULES = (
     "reference_leak",
@@ -33,9 +34,22 @@ DETECTORS: dict[str, Detector] = {detector.name: detector for detector in map(_l
 
 
 def detect(text: str, context: MessageContext) -> list[Detection]:
-    """Return the detections of all detectors in the order of the text.
+    """Return the detections in the order of the text; uncertain ones only if the text model confirms them.
 
     Every detector runs in linear time and accepts any text, because the check of a draft runs at every pause in typing.
     """
+    return [
+        one
+        for one in all_detections(text, context)
+        if not _is_uncertain(one) or text_model.confirms(text, context, one.weight)
+    ]
+
+
+def _is_uncertain(detection: Detection) -> bool:
+    return DETECTORS[detection.detector].confirmed and detection.weight < BLOCKING
+
+
+def all_detections(text: str, context: MessageContext) -> list[Detection]:
+    """Return the detections of every detector in the order of the text, also those that the text model rejects."""
     found = [one for detector in DETECTORS.values() for one in findings(detector, text, context)]
     return sorted(found, key=lambda detection: (detection.start, detection.end, detection.clause))

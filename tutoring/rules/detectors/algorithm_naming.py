@@ -145,9 +145,10 @@ def _is_negated(words: Sequence[Token], position: int, negations: frozenset[str]
 
 DETECTOR = Detector(
     name="algorithm-naming",
-    version=2,
+    version=3,
     clauses=("F1",),
     finds="names of algorithms in five languages, also disguised (always a notice)",
     ignores="names that the statement or the model used first; advice against one; open questions",
     find=find_algorithm_names,
+    confirmed=True,
 )

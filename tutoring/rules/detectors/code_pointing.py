@@ -216,9 +216,10 @@ def _passages(sentence: str, background: Background) -> Iterator[tuple[int, int,
 
 DETECTOR = Detector(
     name="code-pointing",
-    version=2,
+    version=3,
     clauses=("F2",),
     finds="line numbers; places, quotations and names of the model's programs that are wrong or to be changed",
     ignores="quotations that the model shall explain, and praised ones; names that the statement uses",
     find=find_code_references,
+    confirmed=True,
 )

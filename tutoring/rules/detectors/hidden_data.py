@@ -166,7 +166,7 @@ def _is_distinctive(number: str) -> bool:
 
 DETECTOR = Detector(
     name="hidden-data",
-    version=2,
+    version=3,
     clauses=("F4",),
     finds=(
         "claims about the content of hidden tests; in a record: long numbers and strings of hidden tests; in a "
@@ -174,4 +174,5 @@ DETECTOR = Detector(
     ),
     ignores="limits and subtasks of the statement, round numbers, and every text that the tutor can see",
     find=find_hidden_data,
+    confirmed=True,
 )

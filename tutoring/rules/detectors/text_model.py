@@ -1,14 +1,14 @@
-"""Detector that compares the sentences of a message with labelled messages, by linear models (F1 to F5)."""
+"""Detector that compares a message with labelled messages (F1 to F5)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from django.conf import settings
 
-from tutoring.rules.detection import Detection, Detector, MessageContext, findings
+from tutoring.rules.detection import BLOCKING, WARNING, Detection, Detector, MessageContext, findings
 from tutoring.rules.detectors import (
     algorithm_naming,
     approach_giving,
@@ -20,18 +20,19 @@ from tutoring.rules.detectors import (
     verdict_leak,
 )
 from tutoring.rules.reading import Unit, read_units
-from tutoring.rules.text_model import LinearModel, TextModel, load
+from tutoring.rules.text_model import CONFIRMING, Floats, Found, Judgement, TextModel, load
 
-SHIPPED = Path(__file__).parent.parent / "text_model.json"
+SHIPPED = Path(__file__).parent.parent / "text_model.npz"
 """The model that is trained on the labelled drafts of the repository."""
 
 FIRST_OWN_VERSION = 1001
 """Versions from here on belong to models that a site has trained itself."""
 
-_HIGHEST_WEIGHT = 0.75
-"""Weight of a certain finding: a warning, which never blocks a message."""
+_LIKELIEST_WEIGHT = 0.6
+"""Weight of the likeliest clause: a warning, which never blocks a message."""
 
-_LOWEST_WEIGHT = 0.3
+_FURTHER_WEIGHT = 0.4
+"""Weight of a further clause: a notice."""
 
 _EXPLAINING_FEATURES = 4
 
@@ -71,23 +72,44 @@ def other_findings(text: str, context: MessageContext) -> list[tuple[str, Detect
     return [(other.name, one) for other in _OTHERS for one in findings(other, text, context)]
 
 
-def find_similar_messages(text: str, context: MessageContext) -> list[Detection]:
-    """Return the sentences, or pairs of sentences, that resemble messages with a label.
+def certain_findings(others: Sequence[tuple[str, Detection]]) -> list[Detection]:
+    """Return the detections that are reported whatever the text model says."""
+    confirmed = {other.name for other in _OTHERS if other.confirmed}
+    return [one for name, one in others if one.weight >= BLOCKING or name not in confirmed]
 
-    A clause that another detector finds in the same sentences is left out.
+
+@lru_cache(maxsize=64)
+def _scored(text: str, context: MessageContext) -> tuple[list[Unit], Floats] | None:
+    """Return the passages of the text with their scores; None for a text without a letter. Do not change them."""
+    units = read_units(text, context, other_findings(text, context))
+    return (units, current_model().scores(units)) if units else None
+
+
+def confirms(text: str, context: MessageContext, weight: float) -> bool:
+    """Return whether the text model suspects the message enough for an uncertain finding with this weight."""
+    if (scored := _scored(text, context)) is None:
+        return False
+    judgement = Judgement.of(scored[1], bool(other_findings(text, context)))
+    return judgement.suspicion >= (CONFIRMING if weight >= WARNING else current_model().threshold)
+
+
+def find_similar_messages(text: str, context: MessageContext) -> list[Detection]:
+    """Return the clauses that messages like this one break, each at the passage that resembles them most.
+
+    A clause that another detector finds in the same passage is left out.
     """
-    model = current_model()
+    if (scored := _scored(text, context)) is None:
+        return []
     others = other_findings(text, context)
-    units = read_units(text, context, others)
     return [
         Detection(
             found.clause,
             found.unit.start,
             found.unit.end,
-            _explanation(model.models[found.clause], found.unit),
-            round(min(_HIGHEST_WEIGHT, max(_LOWEST_WEIGHT, found.probability)), 2),
+            _explanation(found),
+            _LIKELIEST_WEIGHT if found.likeliest else _FURTHER_WEIGHT,
         )
-        for found in model.find(units, flagged=bool(others))
+        for found in current_model().find(*scored, found=bool(others), most=3 * _EXPLAINING_FEATURES)
         if not any(
             one.clause == found.clause and one.start < found.unit.end and found.unit.start < one.end
             for _, one in others
@@ -96,9 +118,10 @@ def find_similar_messages(text: str, context: MessageContext) -> list[Detection]
     ]
 
 
-def _explanation(model: LinearModel, unit: Unit) -> str:
-    parts = _distinct(map(in_words, model.strongest(unit, 3 * _EXPLAINING_FEATURES)))[:_EXPLAINING_FEATURES]
-    return f"This resembles messages that break the clause: {'; '.join(parts)}."[:300]
+def _explanation(found: Found) -> str:
+    parts = _distinct(map(in_words, found.features))[:_EXPLAINING_FEATURES]
+    reasons = f": {'; '.join(parts)}" if parts else " in meaning"
+    return f"This resembles messages that break the clause{reasons}."[:300]
 
 
 def _distinct(parts: Sequence[str] | map[str]) -> list[str]:
@@ -126,7 +149,7 @@ DETECTOR = Detector(
     name="text-model",
     version=current_model().version,
     clauses=("F1", "F2", "F3", "F4", "F5"),
-    finds="sentences that resemble labelled messages, by words, concepts in five languages, and the program",
+    finds="messages that resemble labelled ones, by meaning, words, concepts in five languages, and the program",
     ignores="what labelled allowed messages contain; it never blocks",
     find=find_similar_messages,
 )
