@@ -21,7 +21,9 @@ QUIET = {"healthz", "metrics"}
 def request_log(
     get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]],
 ) -> Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]:
-    """Log route, path, status, duration and account of each request. Queries and forms are not logged.
+    """Log route, path, status, duration and account of each request.
+
+    Queries, forms and the tokens of links are not logged.
 
     Every line that is logged during the request has the same id.
     """
@@ -54,6 +56,7 @@ def request_log(
 def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
     match = request.resolver_match
     route = match.url_name if match else None
+    token = match.kwargs.get("token") if match else None
     if route in QUIET and response.status_code < 400:
         return
     # `request.user` would query the database; the key is there if the page has read the login.
@@ -62,7 +65,7 @@ def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> No
         "request",
         method=request.method,
         route=route,
-        path=request.path,
+        path=request.path.replace(token, "…") if token else request.path,
         status=response.status_code,
         ms=round(seconds * 1000, 1),
         account=getattr(user, "pk", None),

@@ -120,6 +120,14 @@ def test_a_request_has_one_line_without_its_query(client: Client, caplog: pytest
 
 
 @pytest.mark.django_db
+def test_the_token_of_a_link_is_not_logged(client: Client, caplog: pytest.LogCaptureFixture):
+    caplog.set_level("INFO")
+    client.get("/set-password/MQ/canary-token/")
+    assert "/set-password/MQ/…/" in caplog.text
+    assert "canary-token" not in caplog.text
+
+
+@pytest.mark.django_db
 def test_a_judge_fault_has_its_traceback_and_host_and_quotes_no_test(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
