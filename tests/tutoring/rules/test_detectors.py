@@ -138,7 +138,9 @@ def test_names_are_found_only_where_the_model_has_written_a_program():
 
 
 def test_an_algorithm_is_a_notice_whatever_the_official_solution_says():
-    assert {found.severity for found in detect("Try greedy, or binary search.", CONTEXT)} == {"notice"}
+    assert {found.severity for found in all_detections("Try greedy, or binary search.", CONTEXT)} == {
+        "notice"
+    }
 
 
 @pytest.mark.parametrize(
@@ -158,7 +160,9 @@ def test_the_protocol_decides_what_may_be_said_of_a_verdict(tutor_may_say, found
 
 def test_a_draft_is_not_compared_with_hidden_tests_and_a_record_is():
     text = "Try 987654, then 123457, then abracadabraabracadabra."
-    assert [(found.weight, found.severity) for found in detect(text, CONTEXT)] == [(0.4, "notice")] * 2
+    assert [(found.weight, found.severity) for found in all_detections(text, CONTEXT)] == [
+        (0.4, "notice")
+    ] * 2
     recorded = replace(CONTEXT, hidden_tokens=frozenset({"987654", "abracadabraabracadabra", "54321"}))
     assert [text[found.start : found.end] for found in detect(text, recorded)] == [
         "987654",

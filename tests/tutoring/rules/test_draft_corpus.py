@@ -24,12 +24,15 @@ README = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 class Split(StrEnum):
-    """A part of the corpus: detectors may be developed on the first four; the others only measure them."""
+    """A part of the corpus: detectors may be developed on all but the last two, which only measure them."""
 
     DEVELOPMENT = "development"
     WRITER_A = "writer_a"
     WRITER_B = "writer_b"
     WRITER_C = "writer_c"
+    WRITER_E = "writer_e"
+    WRITER_F = "writer_f"
+    WRITER_G = "writer_g"
     VALIDATION = "validation"
     MEASURE = "measure"
 

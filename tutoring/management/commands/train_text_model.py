@@ -20,7 +20,7 @@ from tutoring.review.text_model_training import (
 from tutoring.rules.detectors.text_model import current_model
 
 _DRAFTS = settings.BASE_DIR / "tests" / "tutoring" / "rules" / "drafts"
-TRAINING = ("development", "writer_a", "writer_b", "writer_c")
+TRAINING = ("development", *(f"writer_{letter}" for letter in "abcefg"))
 
 
 class Command(BaseCommand):
