@@ -1,10 +1,13 @@
 """Jobs of the queue as untrusted data: a worker runs only the functions that the settings list."""
 
+import logging
 from typing import Any, Never
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 from rq.job import Job
+
+logger = logging.getLogger(__name__)
 
 
 class JobRefusedError(Exception):
@@ -33,8 +36,10 @@ class ListedJob(Job):
             self._refuse(f"{name!r} is not a function that workers run")
         if self.instance is not None or self.kwargs or tuple(map(type, self.args)) != types:
             expected = ", ".join(kind.__name__ for kind in types)
-            self._refuse(f"{name} takes ({expected}), not {self.args!r} and {self.kwargs!r}")
+            self._refuse(f"{name} takes ({expected}), and the job has other arguments")
         return import_string(name)
 
     def _refuse(self, reason: str) -> Never:
-        raise JobRefusedError(f"job {self.id} is refused: {reason}"[:500])
+        fault = f"job {self.id} is refused: {reason}"[:500]
+        logger.error(fault)  # the log has no messages of exceptions that RQ writes
+        raise JobRefusedError(fault)

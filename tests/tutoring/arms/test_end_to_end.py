@@ -76,7 +76,7 @@ def test_the_guidance_gain_of_a_world_is_recovered(world: CommandSandbox) -> Non
     assert "Simulated: simulated:guidance-60 is no language model." in shown
     assert "A control: the tutor only says that the model should try again." in shown
     assert f"{100 * headline['difference']:+.0f} <span" in shown
-    assert 'class="chart ladder"' in shown
+    assert 'class="chart forest"' in shown
     for row in document["matrix"]:
         for cell in row["arms"].values():
             assert cell["rows"].replace("&", "&amp;") in shown
