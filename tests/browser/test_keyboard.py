@@ -71,7 +71,7 @@ def test_tab_reaches_everything_in_both_directions_and_leaves(open_page: OpenPag
 
 def test_tabs_dialogs_and_fields_open_and_close_by_keyboard(open_page: OpenPage) -> None:
     page = open_page("demo-tutor")
-    start_session(page, "choir-photograph")
+    start_session(page, "returns-trolley")
     ask_for_code(page)
     tabs = page.get_by_role("tab").all()
     tabs[0].focus()
