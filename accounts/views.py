@@ -24,6 +24,7 @@ from accounts import actions
 from accounts.actions import AccountActionError
 from accounts.forms import ROLES, NewAccountForm, RolesForm
 from accounts.models import AccountEvent, LoginSession
+from accounts.paging import query_without_page
 from accounts.roles import Role, own_roles, requires_role
 from accounts.sessions import delete_expired
 from accounts.throttling import login_in_progress, remember_browser
@@ -105,7 +106,7 @@ def accounts(request: HttpRequest) -> HttpResponse:
         "accounts/accounts.html",
         {
             "accounts": Paginator(found, PAGE_SIZE).get_page(request.GET.get("page")),
-            "query": _query(request),
+            "query": query_without_page(request),
             "role_choices": ROLES,
         },
     )
@@ -202,7 +203,7 @@ def account_log(request: HttpRequest) -> HttpResponse:
         "accounts/log.html",
         {
             "events": Paginator(events, PAGE_SIZE).get_page(request.GET.get("page")),
-            "query": _query(request),
+            "query": query_without_page(request),
             "kinds": AccountEvent.Kind.choices,
         },
     )
@@ -234,13 +235,6 @@ def _logins(user: User) -> QuerySet[LoginSession]:
 
 def _roles(names: list[str]) -> list[Role]:
     return [Role(name) for name in names]
-
-
-def _query(request: HttpRequest) -> Any:
-    """Return the filters of the address, without the page number."""
-    query = request.GET.copy()
-    query.pop("page", None)
-    return query
 
 
 def _user(request: HttpRequest) -> User:

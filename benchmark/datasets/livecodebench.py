@@ -36,7 +36,6 @@ _SECONDS = 6.0
 _MEMORY = 512 * 2**20
 """An assumption in bytes: the data contains no memory limit."""
 
-_UNPACKED = MAXIMUM_UNPACKED
 _TEXT = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"})
 _AROUND = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"})
 _OPCODES = 8
@@ -125,11 +124,11 @@ def _unpacked(packed: str, name: str) -> Any:
     """Return the value in base64 of zlib of a pickle of a JSON text. Raises UnusableProblemError."""
     try:
         unpacking = zlib.decompressobj()
-        content = unpacking.decompress(base64.b64decode(packed, validate=True), _UNPACKED)
+        content = unpacking.decompress(base64.b64decode(packed, validate=True), MAXIMUM_UNPACKED)
         if not unpacking.eof:
             raise UnusableProblemError(
-                f"its {name} are incomplete, or unpack to more than {_UNPACKED // 2**20} MiB "
-                "(IMPORT_UNPACKED_MB)"
+                f"its {name} are incomplete, or unpack to more than {MAXIMUM_UNPACKED // 2**20} MiB "
+                "(IMPORTMAXIMUM_UNPACKED_MB)"
             )
         return json.loads(_pickled_text(content, name))
     except (binascii.Error, zlib.error, ValueError, RecursionError, MemoryError) as error:

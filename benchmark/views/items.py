@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from accounts.paging import query_without_page
 from accounts.roles import Role, requires_role
 from benchmark.methods import scoring_of
 from benchmark.models import Generation, Problem, Run, WorkItem
@@ -41,8 +42,7 @@ def items(request: HttpRequest, run_id: UUID) -> HttpResponse:
             "judgement__near_limit",
         )
     )  # fmt: skip
-    query = request.GET.copy()
-    query.pop("page", None)
+    query = query_without_page(request)
     return render(
         request,
         "benchmark/runs/items.html",

@@ -8,6 +8,7 @@ from django.db.models import Count, Max, Min, Q
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from accounts.paging import query_without_page
 from accounts.roles import Role, requires_role
 from benchmark.models import Problem, Run, WorkItem
 from benchmark.plots import HeatMap, HeatRow, heat_level
@@ -83,8 +84,7 @@ def matrix(request: HttpRequest) -> HttpResponse:
         Problem.objects.filter(pk__in=chosen).only("external_id", "title", "tier").order_by("external_id")
     )
     page = Paginator(problems, PAGE_LENGTH).get_page(request.GET.get("page"))
-    query = request.GET.copy()
-    query.pop("page", None)
+    query = query_without_page(request)
     plots = PagePlots(request)
     heat = _heat_map(runs, dict(problems.values_list("pk", "external_id")), cells)
     return plots.render(

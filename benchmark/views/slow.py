@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from accounts.paging import query_without_page
 from accounts.roles import Role, requires_role
 from benchmark.growth.starts import ARM_PREFIX
 from benchmark.models import Run
@@ -52,8 +53,7 @@ def slow_programs(request: HttpRequest) -> HttpResponse:
             report = slow_report(runs)
         except SlowRunsError as error:
             refusal = str(error)
-    query = request.GET.copy()
-    query.pop("page", None)
+    query = query_without_page(request)
     context = {
         "base": BASE,
         "chosen": {run.pk for run in runs},

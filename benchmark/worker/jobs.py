@@ -1,13 +1,10 @@
 """Jobs of the queue as untrusted data: a worker runs only the functions that the settings list."""
 
-import logging
 from typing import Any, Never
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 from rq.job import Job
-
-logger = logging.getLogger(__name__)
 
 
 class JobRefusedError(Exception):
@@ -40,6 +37,4 @@ class ListedJob(Job):
         return import_string(name)
 
     def _refuse(self, reason: str) -> Never:
-        fault = f"job {self.id} is refused: {reason}"[:500]
-        logger.error(fault)  # the log has no messages of exceptions that RQ writes
-        raise JobRefusedError(fault)
+        raise JobRefusedError(f"job {self.id} is refused: {reason}"[:500])

@@ -103,12 +103,15 @@ def _work() -> None:
 
 
 def _description_of(job: Job) -> str:
-    """Return the name and the arguments of a listed job, which are ids of rows; "" for another job."""
+    """Return the name and the arguments of a listed job, which are ids of rows; log another job and return ""."""
     try:
         arguments = ", ".join(map(str, job.args))
         return f"{job.func.__name__}({arguments})"
-    except (JobRefusedError, DeserializationError):
-        return ""
+    except JobRefusedError as refusal:
+        logger.error("%s", refusal)  # RQ logs it too, without this text
+    except DeserializationError:
+        pass
+    return ""
 
 
 def _prepare() -> None:

@@ -160,6 +160,11 @@ def found_clauses(example: Example, model: TextModel, judgement: Judgement) -> f
     """Return the clauses that are reported for an example with this judgement, by any detector."""
     if judgement.suspicion >= model.threshold:
         return example.found.union(model.reported(judgement))
+    return _reported_below_threshold(example, judgement)
+
+
+def _reported_below_threshold(example: Example, judgement: Judgement) -> frozenset[str]:
+    """Return the clauses of other detectors that are reported although the suspicion is below the threshold."""
     return example.certain | (example.probable if judgement.suspicion >= CONFIRMING else frozenset())
 
 
@@ -173,9 +178,7 @@ def with_thresholds(
     """
     pairs = [(one, own) for one, own in zip(examples, judgements, strict=True) if own is not None]
     allowed = [(one, own) for one, own in pairs if not one.labels]
-    flagged_anyway = [
-        bool(one.certain or (one.probable and own.suspicion >= CONFIRMING)) for one, own in allowed
-    ]
+    flagged_anyway = [bool(_reported_below_threshold(one, own)) for one, own in allowed]
     spare = int(MOST_FLAGGED * len(allowed)) - sum(flagged_anyway)
     suspicions = sorted(
         (own.suspicion for (_, own), anyway in zip(allowed, flagged_anyway, strict=True) if not anyway),

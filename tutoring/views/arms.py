@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from accounts.paging import query_without_page
 from accounts.roles import Role, requires_role
 from benchmark.models import Run
 from benchmark.plots import POINTS, SHARES, ForestPlot, ForestRow
@@ -22,7 +23,7 @@ from tutoring.arms.figures.rows import PEOPLE
 from tutoring.arms.human_sessions import FORM
 from tutoring.arms.methods import POLICIES
 from tutoring.arms.stopping import STOPPING_RULES
-from tutoring.views.review_requests import query_without_page, requested_rule_set
+from tutoring.views.review_requests import requested_rule_set
 
 PAGE_LENGTH = 25
 """Problems on a page of the matrix, which has up to nine columns."""

@@ -9,13 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from accounts.paging import query_without_page
 from tutoring.models import Event, Session
 from tutoring.models.payloads import MessageSent, ReplyFinished
 from tutoring.review.detector_scores import MessageClause, detector_scores
 from tutoring.rules import rule_set_versions
 from tutoring.views.review_requests import (
     for_figure_readers,
-    query_without_page,
     requested_page,
     requested_rule_set,
 )

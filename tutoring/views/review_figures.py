@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from accounts.paging import query_without_page
 from accounts.roles import Role, requires_role
 from tutoring.models import AuditEntry, Review, ReviewOutcome, Session
 from tutoring.models.sessions import SessionQuerySet
@@ -38,7 +39,6 @@ from tutoring.views.review_pages import DEFERRED
 from tutoring.views.review_requests import (
     for_figure_readers,
     for_trajectory_readers,
-    query_without_page,
     requested_page,
     requested_rule_set,
 )

@@ -53,10 +53,3 @@ def people_with(*roles: Role) -> QuerySet[User]:
 def requested_page(request: HttpRequest, rows: QuerySet[Any] | Sequence[Any]) -> Page[Any]:
     """Return the page of the rows that the address names, the first page by default."""
     return Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
-
-
-def query_without_page(request: HttpRequest) -> QueryDict:
-    """Return the parameters of the address except the page number, for links to other pages of the list."""
-    query = request.GET.copy()
-    query.pop("page", None)
-    return query

@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
+from accounts.paging import query_without_page
 from accounts.roles import Role, has_role, requires_role, roles_of
 from tutoring.models import Flag, Review, ReviewOutcome, Session
 from tutoring.protocols import recorded_rules, verdict_rule
@@ -56,7 +57,6 @@ from tutoring.views.review_requests import (
     for_reviewers,
     for_trajectory_readers,
     people_with,
-    query_without_page,
     requested_origins,
     requested_page,
 )

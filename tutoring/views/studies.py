@@ -22,6 +22,7 @@ from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET, require_POST
 
+from accounts.paging import query_without_page
 from accounts.pseudonyms import pseudonym
 from accounts.roles import Role, requires_role
 from benchmark.model_calls import Price, catalogue
@@ -45,7 +46,7 @@ from tutoring.studies.runs import StartArms, arms_waiting_for_people, waiting_ar
 from tutoring.studies.summary import summaries, tutor_loads
 from tutoring.views.flow_diagram import FlowPlot, box_query
 from tutoring.views.requests import command_id, person_of, text_field
-from tutoring.views.review_requests import query_without_page, requested_page
+from tutoring.views.review_requests import requested_page
 from tutoring.views.study_plots import contrast_plot, rate_plot
 
 for_researchers = requires_role(Role.RESEARCHER, Role.ADMIN)

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
+from accounts.paging import query_without_page
 from accounts.roles import Role, has_role, requires_role
 from benchmark.methods import SettingsError
 from tutoring.actions import Invalidate
@@ -27,7 +28,7 @@ from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.json_lines import RECORDED, to_lines
 from tutoring.trajectories.trajectory import read_trajectory, readable_session, readable_sessions
 from tutoring.views.requests import command_id, person_of, send_lines, text_field
-from tutoring.views.review_requests import for_trajectory_readers, query_without_page, requested_page
+from tutoring.views.review_requests import for_trajectory_readers, requested_page
 
 _CLAIMED = "claimed:"
 

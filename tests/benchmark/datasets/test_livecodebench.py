@@ -126,7 +126,7 @@ def test_invalid_packed_tests_are_skipped_without_running_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private: str, reason: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(livecodebench, "_UNPACKED", 2**20)
+    monkeypatch.setattr(livecodebench, "MAXIMUM_UNPACKED", 2**20)
     result = run(tmp_path, row(private_test_cases=private), row(question_id="good"))
     assert [entry["id"] for entry in result["left_out"]] == ["abc300_a"]
     assert reason in result["left_out"][0]["reason"]
