@@ -128,7 +128,7 @@ def _unpacked(packed: str, name: str) -> Any:
         if not unpacking.eof:
             raise UnusableProblemError(
                 f"its {name} are incomplete, or unpack to more than {MAXIMUM_UNPACKED // 2**20} MiB "
-                "(IMPORTMAXIMUM_UNPACKED_MB)"
+                "(IMPORT_UNPACKED_MB)"
             )
         return json.loads(_pickled_text(content, name))
     except (binascii.Error, zlib.error, ValueError, RecursionError, MemoryError) as error:

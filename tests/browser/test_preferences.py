@@ -165,11 +165,14 @@ def test_programs_have_line_numbers_and_any_two_are_compared(open_page: OpenPage
     program = replies(page).first.locator("figure.code pre").first
     lines = program.inner_text().rstrip("\n").split("\n")
     assert numbers.inner_text().split("\n") == [str(number) for number in range(1, len(lines) + 1)]
-    tops = [one.bounding_box() for one in (numbers, program)]
-    assert tops[0]
-    assert tops[1]
-    assert tops[0]["y"] == tops[1]["y"]
-    assert tops[0]["height"] == tops[1]["height"]
+    # One call measures both, because the conversation may still be scrolling.
+    numbered, written = program.evaluate(
+        """(program) => [program.closest("figure").querySelector(".line-numbers"), program].map((box) => {
+            const { top, height } = box.getBoundingClientRect();
+            return [top, height];
+        })"""
+    )
+    assert numbered == written
     page.get_by_role("tab", name="Program").click()
     page.get_by_label("Compare", exact=True).select_option("generation 1")
     page.get_by_label("with", exact=True).select_option("generation 2")

@@ -116,7 +116,7 @@ NESTED = "[" * 5_000
         (NESTED, "cannot be read: maximum recursion depth"),
         (packed("no JSON"), "cannot be unpacked"),
         (base64.b64encode(zlib.compress(pickle.dumps(json.dumps(PRIVATE)))[:-9]).decode(), "incomplete"),
-        (compressed(b"x" * 2**21), "unpack to more than 1 MiB"),
+        (compressed(b"x" * 2**21), "unpack to more than 1 MiB (IMPORT_UNPACKED_MB)"),
         ("%%%", "cannot be unpacked"),
         (json.dumps(FUNCTIONAL), "kinds functional, stdin"),
     ],
