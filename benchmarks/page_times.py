@@ -58,16 +58,15 @@ def new_site(postgres: bool) -> Iterator[None]:
 def copy_rows(model: type[Model], source: str, **values: str) -> None:
     """Insert copies of rows by one statement of the database.
 
-    `source` is SQL after `FROM`, in which `one` names the copied row; `values` is SQL by column, in place of its values.
+    `source` is SQL after `FROM`, in which `one` names the copied row; `values` is SQL by column, in place of its
+    values.
     """
     from django.db import connection
 
     table = connection.ops.quote_name(model._meta.db_table)
     columns = [field.column for field in model._meta.concrete_fields if not field.primary_key]
     names = ", ".join(connection.ops.quote_name(column) for column in columns)
-    copied = ", ".join(
-        values.get(column, f"one.{connection.ops.quote_name(column)}") for column in columns
-    )
+    copied = ", ".join(values.get(column, f"one.{connection.ops.quote_name(column)}") for column in columns)
     with connection.cursor() as cursor:
         cursor.execute(f"INSERT INTO {table} ({names}) SELECT {copied} FROM {table} one {source}")
 

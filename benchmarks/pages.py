@@ -197,17 +197,8 @@ def clear_caches() -> None:
     from benchmark.metrics.intervals import wilson
     from benchmark.rendering import markdown
     from tutoring.arms.figures import rows
-    from tutoring.review import agreement, detector_scores
 
-    caches = (
-        agreement._pairs,
-        agreement.agreement,
-        detector_scores._scores,
-        markdown._remembered,
-        rows._counted,
-        wilson,
-    )
-    for cache in caches:
+    for cache in (markdown._remembered, rows._counted, wilson):
         cache.cache_clear()
 
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.run_pages [--postgres] [--generations N]
 
-Targets: 100 ms and 25 times the floor for every page (docs/architecture.md). The floor is the 404 page of the same server for the same visitor. The
-figures of the runs are stored as at their end; the column "without" is the time of a page before they are stored, which
-measures them. The column "first" is the first view of a page.
+Targets: 100 ms and 25 times the floor for every page (docs/architecture.md). The floor is the 404 page of the same
+server for the same visitor. The figures of the runs are stored as at their end; the column "without" is the time of a
+page before they are stored, which measures them. The column "first" is the first view of a page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ import statistics
 import sys
 from typing import TYPE_CHECKING
 
-from benchmarks.page_times import MOST_FLOORS, TARGET, analyze, copy_rows, new_site, percentile, seconds, timed
+from benchmarks.page_times import (
+    MOST_FLOORS,
+    TARGET,
+    analyze,
+    copy_rows,
+    new_site,
+    percentile,
+    seconds,
+    timed,
+)
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -218,7 +227,11 @@ def fill_slow_runs() -> list[Run]:
         )
         GrowthCurve.objects.bulk_create(
             GrowthCurve(
-                submission=submission, recipe_hash="1", judge_version="j", state="done", points=QUADRATIC.to_json()
+                submission=submission,
+                recipe_hash="1",
+                judge_version="j",
+                state="done",
+                points=QUADRATIC.to_json(),
             )
             for submission in stored
         )

@@ -5,7 +5,7 @@ from tutoring.models.notes import PrivateNote
 from tutoring.models.program_scores import ProgramScore
 from tutoring.models.protocols import Consent, Protocol
 from tutoring.models.replies import Reply, ReplyDelta
-from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, TrainingResult
+from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, StoredFigures, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
 from tutoring.models.sessions import DEBRIEF, Draft, Event, Session
 from tutoring.models.studies import Arm, Assignment, Deviation, Look, Study
@@ -32,6 +32,7 @@ __all__ = [
     "ReviewOutcome",
     "RuleCheck",
     "Session",
+    "StoredFigures",
     "Study",
     "TrainingResult",
 ]

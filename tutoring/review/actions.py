@@ -372,7 +372,9 @@ def record_review_outcome(session: Session, version: int, now: datetime) -> None
     )
     if {review.slot for review in submitted} >= set(Review.INDEPENDENT):
         outcome = review_outcome_of(session, rule_set(version), submitted, now)
-        columns = ("verdict", "review", "reviewers", "counts", "breaches", "at")
+        columns = (
+            "verdict", "review", "reviewers", "counts", "counted_measures", "differing_measures", "breaches", "at"
+        )  # fmt: skip
         values = {name: getattr(outcome, name) for name in columns}
         ReviewOutcome.objects.update_or_create(session=session, rule_set=version, defaults=values)
 
@@ -392,7 +394,7 @@ def review_outcome_of(
         verdict=decided.verdict if decided else "",
         review=slots.get(Review.ADJUDICATION),
         reviewers=[review.by for review in independent],
-        counts=count_agreement(first, second, rules),
+        **count_agreement(first, second, rules)._asdict(),
         breaches=sorted(breaches(decided, rules)) if decided else [],
         at=now,
     )

@@ -426,24 +426,26 @@ def _people(
         matching = matching.filter(number=1)
     # The order lets the database stop at the first event instead of sorting all of them.
     opened = Event.objects.filter(session=OuterRef("pk"), kind=Event.Kind.OPENED).order_by("seq")
-    rows = (
-        matching.order_by("problem_id", "opened_at", "pk")
+    # Sorted here: the order would lead the database to read the sessions of every problem by an index.
+    rows = sorted(
+        matching.order_by()
         .annotate(
             uncounted=ExpressionWrapper(Q(pk__in=uncounted_by(text)), output_field=BooleanField()),
             problem_hash=Subquery(opened.values(hashed=KeyTextTransform("problem_hash", "data"))[:1]),
             found=Subquery(decided_outcome(rule_set).values("verdict")[:1]),
         )
         .values_list(
-            "uncounted", "pk", "problem_id", "outcome", "code_generations", "invalidated", "model_spec",
+            "problem_id", "opened_at", "pk", "uncounted", "outcome", "code_generations", "invalidated", "model_spec",
             "model__content_hash", "protocol__content_hash", "problem_hash", "judgement", "judgement__problem_hash",
             "judgement__replaces", "found",
-        )
+        ),
+        key=lambda row: (row[0], row[1] is None, row[1], row[2]),
     )  # fmt: skip
     replaced = _replaced_hashes(hashes)
     people: list[HumanSession] = []
     without: dict[str, list[UUID]] = defaultdict(list, {_UNCOUNTED: []})
     for (
-        of_study, pk, problem, outcome, used, invalid, spec, model, protocol, opened_with, judgement, judged_with,
+        problem, _, pk, of_study, outcome, used, invalid, spec, model, protocol, opened_with, judgement, judged_with,
         former, found
     ) in rows:  # fmt: skip
         hashed = judged_with if former else opened_with
