@@ -63,8 +63,8 @@ def copy_rows(model: type[Model], source: str, **values: str) -> None:
     """
     from django.db import connection
 
-    table = connection.ops.quote_name(model._meta.db_table)
-    columns = [field.column for field in model._meta.concrete_fields if not field.primary_key]
+    table = connection.ops.quote_name(str(model._meta.db_table))
+    columns = [str(field.column) for field in model._meta.concrete_fields if not field.primary_key]
     names = ", ".join(connection.ops.quote_name(column) for column in columns)
     copied = ", ".join(values.get(column, f"one.{connection.ops.quote_name(column)}") for column in columns)
     with connection.cursor() as cursor:

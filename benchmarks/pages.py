@@ -137,9 +137,9 @@ def fill_site(sessions: int, dictionaries: list[Path]) -> Site:
     study, freezing = fill_study(reviewers)
     runs = fill_arms("usaco0" if dictionaries else "made")
     analyze()
-    clients = [Client(SERVER_NAME="localhost") for _ in range(2)]
-    for client, person in zip(clients, (tutor, reviewers[0]), strict=True):
-        client.force_login(person)
+    client, reviewer = Client(SERVER_NAME="localhost"), Client(SERVER_NAME="localhost")
+    client.force_login(tutor)
+    reviewer.force_login(reviewers[0])
     pages = {
         "problem list": "/problems/",
         "problem search": "/problems/?text=grass&tier=silver",
@@ -179,7 +179,7 @@ def fill_site(sessions: int, dictionaries: list[Path]) -> Site:
         "log of accounts": "/accounts/log/",
         "arms": f"/runs/arms/?people=all&{'&'.join(f'run={run}' for run in runs)}",
     }
-    return Site(*clients, session, pages, review_pages, freezing)
+    return Site(client, reviewer, session, pages, review_pages, freezing)
 
 
 def first_views(client: Client, address: str) -> list[Time]:

@@ -326,10 +326,13 @@ class Agreement:
                     units,
                     differing,
                     counts,
-                    *(CoefficientEstimate.from_json(one) for one in estimates),
+                    CoefficientEstimate.from_json(percent),
+                    CoefficientEstimate.from_json(kappa),
+                    CoefficientEstimate.from_json(ac1),
+                    CoefficientEstimate.from_json(nominal),
                     CoefficientEstimate.from_json(ordinal) if ordinal else None,
                 )
-                for key, units, differing, counts, *estimates, ordinal in document["rows"]
+                for key, units, differing, counts, percent, kappa, ac1, nominal, ordinal in document["rows"]
             ],
             {
                 key: [

@@ -14,7 +14,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
-from benchmark.models import Rejudging
 from tutoring.models import Assignment, Event, ReviewOutcome, RuleCheck, Session, StoredFigures, Study
 from tutoring.review.agreement import Agreement, measure_agreement
 from tutoring.review.detector_scores import DetectorScores, score_detectors
@@ -47,7 +46,7 @@ class Computed(Generic[T]):
     stale: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class FigureKind(Generic[T]):
     """A kind of figures.
 
@@ -73,8 +72,10 @@ class FigureKind(Generic[T]):
         if state.sessions > self.most_sessions:
             stored = {row.name: row for row in self.stored(rules.version).filter(name__in=(self.name, name))}
             if self.name in stored:
-                row = stored.get(name)
-                return row and Computed(row.figures, row.computed_at, row.fingerprint != state.fingerprint)
+                if name not in stored:
+                    return None
+                row = stored[name]
+                return Computed(row.figures, row.computed_at, row.fingerprint != state.fingerprint)
         documents = dict(self.compute(rules))
         return Computed(documents[name]) if name in documents else None
 
@@ -139,16 +140,12 @@ def _checks_state(version: int) -> RowsState:
 
 
 def _sessions_state(version: int) -> RowsState:
-    """Return the state of review outcomes, sessions, studies and rejudgings.
-
-    Sessions append an event when they change. Only rejudgings replace outcomes without one.
-    """
+    """Return the state of review outcomes, studies and sessions, which append an event when they change."""
     fingerprint = _outcomes_state(version).fingerprint
     sessions = Session.objects.filter(state=Session.State.CLOSED).count()
     newest = Event.objects.aggregate(newest=Max("pk"))["newest"]
     studies = sorted(Study.objects.values_list("pk", "state"))
-    rejudgings = sorted(Rejudging.objects.values_list("pk", "state"))
-    digest = hashlib.sha256(repr((studies, rejudgings)).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(repr(studies).encode()).hexdigest()[:16]
     return RowsState(sessions, f"{fingerprint} {sessions} {newest} {digest}")
 
 

@@ -126,8 +126,8 @@ def progress(version: int) -> dict[str, int]:
     submitted = Review.objects.filter(
         rule_set=version, state=Review.State.SUBMITTED, slot__in=Review.INDEPENDENT
     ).exclude(session__in=invalidated)
-    outcomes = ReviewOutcome.objects.filter(rule_set=version).exclude(session__in=invalidated)
-    outcomes = outcomes.aggregate(
+    counted = ReviewOutcome.objects.filter(rule_set=version).exclude(session__in=invalidated)
+    outcomes = counted.aggregate(
         settled=Count("pk", filter=~Q(verdict="")), disputed=Count("pk", filter=Q(verdict=""))
     )
     two = outcomes["settled"] + outcomes["disputed"]  # every session with both reviews has an outcome
