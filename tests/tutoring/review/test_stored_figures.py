@@ -30,7 +30,14 @@ from tutoring.review.agreement import agreement_measures, complete_pairs, measur
 from tutoring.review.detector_scores import OUTCOMES, score_detectors
 from tutoring.review.slots import needing_review, occupying_slot, reviewable
 from tutoring.review.solve_rates import solve_rates
-from tutoring.review.stored_figures import AGREEMENT, DETECTOR_SCORES, FIGURES, SOLVE_RATES, messages_name
+from tutoring.review.stored_figures import (
+    AGREEMENT,
+    DETECTOR_SCORES,
+    FIGURES,
+    SOLVE_RATES,
+    FigureKind,
+    messages_name,
+)
 from tutoring.rules import current_rule_set
 from tutoring.sessions.context import RefusedError
 
@@ -123,7 +130,11 @@ def test_stored_figures_equal_the_plain_computation_over_random_histories(
     seed: int, recorded: SessionFactory, people: list[User], person: PersonFactory
 ):
     rules = current_rule_set()
-    kinds = {"agreement": AGREEMENT, "detectors": DETECTOR_SCORES, "solve rates": SOLVE_RATES}
+    kinds: dict[str, FigureKind[Any]] = {
+        "agreement": AGREEMENT,
+        "detectors": DETECTOR_SCORES,
+        "solve rates": SOLVE_RATES,
+    }
     before = plain()
     for _ in history(seed, recorded, people, person("amy", Role.ADMIN)):
         now = plain()
