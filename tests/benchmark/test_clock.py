@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from benchmark.judging import request_judgement, store_submission
-from benchmark.models import Judgement, Process, clock, leases
+from benchmark.models import Judgement, Process, leases
 from benchmark.models.clock import JUMP, LONGEST_LEAD, SETTLING, ClockMonitor
 from benchmark.models.leases import HEARTBEAT, SEARCH_INTERVAL
 from benchmark.processes import Heartbeat, differing_clocks, heartbeat, outage_of
@@ -45,8 +45,8 @@ class FakeClock:
 def clocks(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     """Return a fake clock that runs steadily at first."""
     fake = FakeClock()
-    monkeypatch.setattr(clock.time, "monotonic", lambda: fake.monotonic)
-    monkeypatch.setattr(clock.time, "time", fake.seconds)
+    monkeypatch.setattr("time.monotonic", lambda: fake.monotonic)
+    monkeypatch.setattr("time.time", fake.seconds)
     monkeypatch.setattr("django.utils.timezone.now", lambda: fake.wall)
     monkeypatch.setattr(leases, "clock_monitor", monitor := ClockMonitor())
     assert monitor.is_steady()
