@@ -156,6 +156,7 @@ CALIBRATION_MODULES = [
     # Modules above benchmark that register calibrations when they are imported.
     "benchmark.growth.calibration",
     "tutoring.studies.calibration",
+    "tutoring.replay.calibration",
 ]
 
 METHOD_MODULES = [

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.roles import Person
 from benchmark.model_calls.ledger import today
-from benchmark.models import DailySpend, GrowthCurve, Judgement, Process
+from benchmark.models import Backup, DailySpend, GrowthCurve, Judgement, Process
 from benchmark.models.spending import MICRO
 from benchmark.processes import Outage, describe_difference, differing_clocks, outages, source_version
 from benchmark.views.access import concealed_study_keys
@@ -71,6 +71,8 @@ class Status:
     calls_of_unknown_cost: int
     concealed: bool
     """Whether studies are left out, because the person is one of their tutors."""
+    backup: Backup | None
+    """The newest backup; None if none is recorded."""
     free_disk: int
     total_disk: int
 
@@ -100,6 +102,7 @@ def read_status(person: Person) -> Status:
         dollars_today=(sums["dollars"] or 0) / MICRO,
         calls_of_unknown_cost=sums["unknown"] or 0,
         concealed=bool(concealed),
+        backup=Backup.objects.first(),
         free_disk=disk.free,
         total_disk=disk.total,
     )

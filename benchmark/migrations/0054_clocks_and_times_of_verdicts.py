@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmark", "0052_processes")]
+    dependencies = [("benchmark", "0053_backups")]
 
     operations = [
         migrations.AddField(
