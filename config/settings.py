@@ -276,6 +276,8 @@ if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
         f"HOST={HOST!r} is reachable from other machines. Set HTTPS=1 and use a TLS proxy, or set HOST=127.0.0.1."
     )
 
+METRICS_TOKEN = env_text("METRICS_TOKEN")
+
 LOGGING_CONFIG = "config.logs.configure"
 LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))
 LOGGING = {
