@@ -175,6 +175,7 @@ WORKER_SWEEPS = [
     "tutoring.sweeps.record_missed_verdicts",
     "tutoring.sweeps.advance_studies",
     "tutoring.sweeps.check_automatic_sessions",
+    "tutoring.sweeps.apply_retention",
 ]
 
 # Model providers. Only the streamer and the workers use the keys; nothing displays them.
@@ -192,6 +193,8 @@ REPLY_TIMEOUT = env_integer("REPLY_TIMEOUT", 180, 1, 86_400)
 PRACTICE_WORD_DELAY = env_integer("PRACTICE_WORD_DELAY_MS", 12, 0, 10_000) / 1000
 SIMULATED_WORLDS = env_text("SIMULATED_WORLDS")
 TUTORING_MODEL = env_text("TUTORING_MODEL", "practice:student")
+RETENTION_DAYS = env_integer("RETENTION_DAYS", 0, 0, 36_500)
+"""Days after their end for which sessions are kept; 0: for ever."""
 REVIEW_FINDINGS_FIRST = env_flag("REVIEW_FINDINGS_FIRST")
 
 # Pages, accounts and security
