@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -99,9 +100,11 @@ def test_no_page_export_table_or_log_holds_the_persons_texts(
     problem = Problem.objects.get(external_id="doubling", dataset__name="practice")
     sessions = [hold(alice, problem, f"{CANARY} {number}", WRONG) for number in range(2)]
     for reviewer in reviewers:
-        with pytest.raises(RefusedError, match="No session needs your review"):
+        with suppress(RefusedError):  # no session needs a review any more
             while True:
-                review_all([reviewer], CANARY)
+                claimed = claim(reviewer)
+                comment = CANARY if claimed.session in sessions else "Fine."
+                submit(claimed, reading(claimed.session, "F2", comment=comment))
     assert Review.objects.filter(session__in=sessions, state=Review.State.SUBMITTED).count() == 4
     Flag.objects.create(
         session=sessions[0], raised_by=reviewers[0], reason=CANARY, raised_at=sessions[0].opened_at
@@ -110,7 +113,7 @@ def test_no_page_export_table_or_log_holds_the_persons_texts(
     assert RuleCheck.objects.filter(session__in=sessions).exists()
     name = pseudonym(alice)
     before = rows_of_all_tables()
-    assert before.count(CANARY) > 20
+    assert before.count(CANARY) > 15
     assert name in before
     arguments["trajectory"] |= {"session_id": sessions[0].pk}
 
