@@ -9,10 +9,10 @@ import re
 import shutil
 import sqlite3
 import threading
-from collections import namedtuple
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -395,7 +395,7 @@ def test_the_newest_backups_of_the_site_stay(sqlite: Site, tmp_path: Path):
 
 
 def back_up_on_full_disk(folder: Path) -> None:
-    usage = namedtuple("usage", ["free"])(60_000_000 - 10_000_000)
+    usage = SimpleNamespace(free=50_000_000)
     with patch("config.backups.files.shutil.disk_usage", return_value=usage):
         refused("must stay free; 50 MB are free", "backup", str(folder))
 
