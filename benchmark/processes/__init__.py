@@ -1,7 +1,7 @@
 """Heartbeats: the rows that say which streamers and workers run, on which host, in which version, and what they do."""
 
 from benchmark.processes.heartbeat import Heartbeat, sending_heartbeats
-from benchmark.processes.overview import REQUIRED, Outage, differing_versions, outage_of, outages
+from benchmark.processes.overview import REQUIRED, Outage, differing_versions, outage_of, outages, running
 from benchmark.processes.version import source_version
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "differing_versions",
     "outage_of",
     "outages",
+    "running",
     "sending_heartbeats",
     "source_version",
 ]
