@@ -69,10 +69,10 @@ def queue_of(stack: Stack, name: str) -> Queue:
     return Queue(name, connection=Redis(unix_socket_path=str(stack.var / "valkey.sock")), serializer="json")
 
 
-def without_sandbox(tmp_path: Path) -> dict[str, str]:
-    """Return variables for a command that cannot run programs itself."""
+def without_sandbox(tmp_path: Path) -> str:
+    """Return a PATH for a command that cannot run programs itself."""
     (tmp_path / "bin").mkdir(exist_ok=True)
-    return {"PATH": str(tmp_path / "bin")}
+    return str(tmp_path / "bin")
 
 
 def test_only_processes_that_call_models_have_keys(site: Stack):
@@ -137,13 +137,13 @@ def test_a_run_hands_its_programs_to_the_judge_worker(
     """A command without a sandbox builds a verifier and solves a problem, so another process runs all programs."""
     fake_providers.script(*VERIFIER)
     orchard = ("--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE)
-    built = site.manage("build_verifier", "--json", *orchard, **without_sandbox(tmp_path))
+    built = site.manage("build_verifier", "--json", *orchard, PATH=without_sandbox(tmp_path))
     [verifier] = json.loads(built.stdout)["verifiers"]
     assert verifier["state"] == "ready"
     assert verifier["tests"] >= 20
     fake_providers.script(NOT_NEGATIVE, RIGHT)
     solved = site.manage(
-        "run_baseline", "--json", *orchard, "--method", "algo-iterative", **without_sandbox(tmp_path)
+        "run_baseline", "--json", *orchard, "--method", "algo-iterative", PATH=without_sandbox(tmp_path)
     )
     assert json.loads(solved.stdout)["solved"] == 1
     assert rows(site, "SELECT count(*) FROM benchmark_programoperation") == [(0,)]
@@ -155,7 +155,7 @@ def test_a_distributed_run_is_called_by_the_model_worker_and_judged_by_the_judge
     fake_providers.script(RIGHT)
     run = site.manage(
         "run_baseline", "--json", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "zero-shot",
-        "--problems", "cherry_sum", "--distribute", **without_sandbox(tmp_path),
+        "--problems", "cherry_sum", "--distribute", PATH=without_sandbox(tmp_path),
     )  # fmt: skip
     document = json.loads(run.stdout)
     assert (document["state"], document["solved"]) == ("finished", 1)
