@@ -63,6 +63,7 @@ def examine() -> Iterator[Requirement]:
         yield from _processes()
         yield _separation()
         yield _versions()
+        yield _clocks()
         yield _session_counters()
         yield _prices()
     yield _variable_folder()
@@ -252,6 +253,26 @@ def _versions() -> Requirement:
         f"{detail}; this source is {source_version()}" if differing else source_version(),
         "processes of different versions read and write the same rows",
         "Restart the named processes after manage.py prepare.",
+    )
+
+
+def _clocks() -> Requirement:
+    from benchmark.processes.clock import (
+        TOLERANCE,
+        clock_difference,
+        describe_difference,
+        differing_clocks,
+    )
+
+    differences = differing_clocks() | {platform.node(): clock_difference()}
+    differing = [describe_difference(*one) for one in differences.items() if abs(one[1]) > TOLERANCE]
+    return Requirement(
+        "clocks of hosts",
+        not differing,
+        Need.USEFUL,
+        "; ".join(differing) or "equal the database's",
+        "hosts take over the work of others that still run, and times of events are wrong",
+        "Set the clocks of the named hosts and of the database server by NTP.",
     )
 
 

@@ -39,6 +39,10 @@ JUDGE_TEMPORARY = VAR / "temporary"
 JUDGE_COMPILE_TIME = env_integer("JUDGE_COMPILE_TIME", 10, 1, 600)
 JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", judge.LANGUAGES)
 
+REPLAY_SAME_OVERLAP = env_integer("REPLAY_SAME_OVERLAP", 80, 0, 100) / 100
+REPLAY_SAME_AGREEMENT = env_integer("REPLAY_SAME_AGREEMENT", 80, 0, 100) / 100
+REPLAY_NEAR_OVERLAP = env_integer("REPLAY_NEAR_OVERLAP", 50, 0, 100) / 100
+
 IMPORT_MAXIMUM_UNPACKED = env_integer("IMPORT_UNPACKED_MB", 512, 1, 1_048_576) * 2**20
 """Bytes to which a compressed file of an import may unpack."""
 IMPORT_MAXIMUM_ROW = env_integer("IMPORT_ROW_MB", 128, 1, 1_048_576) * 2**20
@@ -161,6 +165,7 @@ CALIBRATION_MODULES = [
     # Modules above benchmark that register calibrations when they are imported.
     "benchmark.growth.calibration",
     "tutoring.studies.calibration",
+    "tutoring.replay.calibration",
 ]
 
 METHOD_MODULES = [
@@ -285,6 +290,8 @@ if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
     raise ImproperlyConfigured(
         f"HOST={HOST!r} is reachable from other machines. Set HTTPS=1 and use a TLS proxy, or set HOST=127.0.0.1."
     )
+
+METRICS_TOKEN = env_text("METRICS_TOKEN")
 
 LOGGING_CONFIG = "config.logs.configure"
 LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))

@@ -1,5 +1,6 @@
 """The tables of the problem bank, of judgements and of runs."""
 
+from benchmark.models.backups import Backup
 from benchmark.models.batches import Batch, BatchedRequest
 from benchmark.models.corpora import Article, Corpus
 from benchmark.models.growth import GrowthCurve, SlowComparison
@@ -26,6 +27,7 @@ from benchmark.models.suites import ListedTest, PackageProgram, SizedGenerator, 
 
 __all__ = [
     "Article",
+    "Backup",
     "Batch",
     "BatchedRequest",
     "CachedRunReport",
