@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0001_version_1"),
+        ("benchmark", "0054_clocks_and_times_of_verdicts"),
     ]
 
     operations = [
