@@ -25,6 +25,7 @@ from config.env import (
     env_networks,
     env_text,
     env_url,
+    provider_keys,
 )
 from config.secret_key import secret_key
 
@@ -37,6 +38,10 @@ TEXT_MODEL = VAR / "text_model.npz"
 JUDGE_TEMPORARY = VAR / "temporary"
 JUDGE_COMPILE_TIME = env_integer("JUDGE_COMPILE_TIME", 10, 1, 600)
 JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", judge.LANGUAGES)
+
+REPLAY_SAME_OVERLAP = env_integer("REPLAY_SAME_OVERLAP", 80, 0, 100) / 100
+REPLAY_SAME_AGREEMENT = env_integer("REPLAY_SAME_AGREEMENT", 80, 0, 100) / 100
+REPLAY_NEAR_OVERLAP = env_integer("REPLAY_NEAR_OVERLAP", 50, 0, 100) / 100
 
 IMPORT_MAXIMUM_UNPACKED = env_integer("IMPORT_UNPACKED_MB", 512, 1, 1_048_576) * 2**20
 """Bytes to which a compressed file of an import may unpack."""
@@ -137,6 +142,7 @@ RQ_QUEUES = {
     # JSON instead of pickle: write access to the queue server must not allow code execution here.
     "tutoring": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "default": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
+    "models": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "background": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "rejudging": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
 }
@@ -149,9 +155,12 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
     "benchmark.judging.work_on_rejudging": (int,),
     "benchmark.growth.perform_curve": (int,),
     "benchmark.runner.distribution.work_on_run": (str,),
+    "benchmark.runner.program_operations.perform": (int,),
     "benchmark.worker.reports.store_run_report": (str,),
     "benchmark.worker.reports.store_similarity_figures": (str,),
 }
+MODEL_WORKER_JOBS = frozenset({"benchmark.runner.distribution.work_on_run"})
+"""The jobs that call models. Model workers run these only, and judge workers run all others."""
 CALIBRATION_MODULES = [
     # Modules above benchmark that register calibrations when they are imported.
     "benchmark.growth.calibration",
@@ -165,7 +174,7 @@ METHOD_MODULES = [
 ]
 WORKER_SWEEPS = [
     # Functions that find work whose job, worker or notification was lost, and one that measures the machine each hour.
-    # Every worker calls them every few seconds.
+    # Workers call them every few seconds.
     "benchmark.judging.requeue_lost",
     "benchmark.judging.requeue_rejudgings",
     "benchmark.judging.refresh_measurement",
@@ -177,9 +186,19 @@ WORKER_SWEEPS = [
     "tutoring.sweeps.check_automatic_sessions",
     "tutoring.sweeps.apply_retention",
 ]
+MODEL_WORKER_SWEEPS = frozenset(
+    {
+        "benchmark.runner.distribution.requeue_stalled",
+        "tutoring.sweeps.advance_studies",
+        "tutoring.sweeps.check_automatic_sessions",
+    }
+)
+"""The sweeps of model workers. Judge workers call all others."""
 
-# Model providers. Only the streamer and the workers use the keys; nothing displays them.
+# Model providers. Only the streamer, model workers and commands use the keys; nothing displays them.
 
+PROVIDER_KEYS = provider_keys(os.environ)
+"""The names of the variables of this process that hold keys of providers."""
 OPENAI_API_KEY = env_text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env_url("OPENAI_BASE_URL", "", ("http", "https"))
 ANTHROPIC_API_KEY = env_text("ANTHROPIC_API_KEY")
@@ -274,6 +293,8 @@ if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
     raise ImproperlyConfigured(
         f"HOST={HOST!r} is reachable from other machines. Set HTTPS=1 and use a TLS proxy, or set HOST=127.0.0.1."
     )
+
+METRICS_TOKEN = env_text("METRICS_TOKEN")
 
 LOGGING_CONFIG = "config.logs.configure"
 LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))

@@ -74,10 +74,11 @@ COMMANDS = {
 
 OPEN = {
     "healthz", "login", "logout", "home", "glossary", "near_misses", "admin_login", "admin_password", "set_password",
-    "own_account", "end_own_logins",
+    "own_account", "end_own_logins", "metrics",
 }  # fmt: skip
 """Addresses without data of other people: `home`, `near_misses` and the two of `admin` redirect to other pages,
-`glossary` needs no login, `set_password` needs a link, and `own_account` shows the visitor only."""
+`glossary` needs no login, `set_password` needs a link, `own_account` shows the visitor only, and `metrics` needs a
+token."""
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
