@@ -46,6 +46,7 @@ PAGES = {
     "audit_log": ADMINS, "review_assignments": ADMINS, "status": ADMINS,
     "spending": RESEARCHERS,
     "accounts": ADMINS, "add_account": ADMINS, "account": ADMINS, "account_log": ADMINS,
+    "withdraw_consent": ADMINS,
     "studies": RESEARCHERS, "study": RESEARCHERS, "study_design": RESEARCHERS, "study_power": RESEARCHERS,
     "study_assignments": RESEARCHERS, "preregistration": RESEARCHERS, "download_preregistration": RESEARCHERS,
     "download_study": RESEARCHERS,
