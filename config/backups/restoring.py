@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
@@ -19,10 +20,12 @@ from config.backups.databases import Database, site_database
 from config.backups.errors import BackupError
 from config.backups.files import SECRET_KEY, check_free_disk, copy_file, site_files, stored_blobs
 from config.backups.manifest import Manifest
-from config.backups.sites import site_id, unknown_migrations
+from config.backups.sites import site_of_database, unknown_migrations
 from config.backups.verification import verify
 from config.backups.writing import byte_bar
 from config.supervisor import CannotStartError, exclusive_lock
+from tutoring.models import Withdrawal
+from tutoring.withdrawal import REGISTER, apply_register, entries, read_register
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Restored:
     manifest: Manifest
     secret_key: bool
     """Whether the secret key of the backup was restored."""
+    withdrawals: int
+    """Number of withdrawals after the backup, which were carried out again."""
 
 
 def restore(folder: Path, *, replace: bool) -> Restored:
@@ -49,6 +54,7 @@ def restore(folder: Path, *, replace: bool) -> Restored:
     os.umask(0o077)
     with lock:
         _check_target(manifest, database, replace)
+        register = _withdrawals(folder, manifest.site, database)
         check_free_disk(Path(settings.VAR), manifest.bytes)
         with _added_blobs(folder), _new_files(folder, manifest) as new:
             with byte_bar("database") as progress:
@@ -57,7 +63,8 @@ def restore(folder: Path, *, replace: bool) -> Restored:
                 os.replace(path, target)
         call_command("migrate", interactive=False, verbosity=0)
         _end_logins()
-    return Restored(manifest, SECRET_KEY in manifest.files and not _environment_key())
+        withdrawals = apply_register(register)
+    return Restored(manifest, SECRET_KEY in manifest.files and not _environment_key(), withdrawals)
 
 
 def _check_target(manifest: Manifest, database: Database, replace: bool) -> None:
@@ -81,7 +88,7 @@ def _check_target(manifest: Manifest, database: Database, replace: bool) -> None
             f"This installation is not empty: {settings.VAR} or its database contains data. Set HINTBENCH_VAR to a "
             "new folder (and DATABASE_URL to an empty database), or use --replace, which deletes the present data."
         )
-    if tables and (present := site_id()) != manifest.site and present and manifest.site:
+    if tables and (present := site_of_database()) != manifest.site and present and manifest.site:
         raise BackupError(
             "The backup is of another site, and --replace only replaces data of the same site. Set HINTBENCH_VAR to "
             "a new folder (and DATABASE_URL to an empty database)."
@@ -93,6 +100,21 @@ def _check_target(manifest: Manifest, database: Database, replace: bool) -> None
     ):
         kind, pid, host = running
         raise BackupError(f"Stop all processes first: {kind} {pid} runs on {host}.")
+
+
+def _withdrawals(folder: Path, site: str, database: Database) -> list[dict[str, Any]]:
+    """Return the withdrawals that are known beside the backup or in the database that it replaces."""
+    found: dict[str, dict[str, Any]] = {}
+    for place in (folder, folder.parent):
+        try:
+            found |= {entry["id"]: entry for entry in read_register(place, site)}
+        except (ValueError, KeyError, TypeError):
+            raise BackupError(
+                f"{place / REGISTER} is damaged. Without it, withdrawn sessions would return."
+            ) from None
+    if Withdrawal._meta.db_table in database.tables():
+        found |= {entry["id"]: entry for entry in entries()}
+    return list(found.values())
 
 
 @contextmanager

@@ -36,6 +36,10 @@ class Command(BaseCommand):
         except (BackupError, OSError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Restored into {settings.VAR}. {_summary(folder, restored.manifest)}")
+        if restored.withdrawals:
+            self.stdout.write(
+                f"Carried out again: {restored.withdrawals} withdrawals that are later than the backup."
+            )
         if not restored.secret_key:
             self.stdout.write(
                 "The secret key was not restored, because SECRET_KEY sets it. Use the same value."
