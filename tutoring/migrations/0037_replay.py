@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("benchmark", "0054_clocks_and_times_of_verdicts"),
-        ("tutoring", "0035_session_index_of_arms"),
+        ("tutoring", "0036_withdrawals"),
     ]
 
     operations = [
