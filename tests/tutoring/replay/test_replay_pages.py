@@ -100,7 +100,9 @@ def test_an_erased_session_leaves_no_word_of_it(problems: list[Problem]):
     run = store_replay(problems)
     card = HintCard.objects.order_by("pk")[2]
     before = ReplayDraw.objects.count()
-    assert erase_replays(card.event.session_id) == 1
+    [number, judgements] = erase_replays([card.event.session_id])
+    assert number == 1
+    assert card.judgement_id in judgements
     assert not HintCard.objects.filter(pk=card.pk).exists()
     assert not ReplayDraw.objects.filter(card=card.pk).exists()
     assert Placement.objects.count() == 5
@@ -110,4 +112,4 @@ def test_an_erased_session_leaves_no_word_of_it(problems: list[Problem]):
     run.refresh_from_db()
     assert run.figures is None
     assert figures_of(ReplayRun.objects.get())["placements"] == 5
-    assert erase_replays(card.event.session_id) == 0
+    assert erase_replays([card.event.session_id]) == (0, set())
