@@ -26,6 +26,7 @@ from config.env import (
     env_text,
     env_url,
     provider_keys,
+    require_env,
 )
 from config.secret_key import secret_key
 
@@ -248,6 +249,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+AXES_SENSITIVE_PARAMETERS = ["code", "state", "nonce", "code_verifier"]
 AXES_HANDLER = "accounts.throttling.LoginThrottle"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_FAILURE_LIMIT = 5
@@ -259,6 +261,35 @@ AXES_LOCKOUT_CALLABLE = "accounts.throttling.locked_out"
 AXES_DISABLE_ACCESS_LOG = True  # successful logins are not recorded
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
+# Single sign-on by OpenID Connect, if OIDC_CLIENT_ID is set (accounts.single_sign_on).
+OIDC_RP_CLIENT_ID = env_text("OIDC_CLIENT_ID")
+OIDC_RP_CLIENT_SECRET = env_text("OIDC_CLIENT_SECRET")
+OIDC_ISSUER = env_text("OIDC_ISSUER")
+OIDC_OP_AUTHORIZATION_ENDPOINT = env_url("OIDC_AUTHORIZATION_URL", "", ("https", "http"))
+OIDC_OP_TOKEN_ENDPOINT = env_url("OIDC_TOKEN_URL", "", ("https", "http"))
+OIDC_OP_USER_ENDPOINT = env_url("OIDC_USERINFO_URL", "", ("https", "http"))
+OIDC_OP_JWKS_ENDPOINT = env_url("OIDC_JWKS_URL", "", ("https", "http"))
+OIDC_LOGOUT_URL = env_url("OIDC_LOGOUT_URL", "", ("https", "http"))
+OIDC_NAME = env_text("OIDC_NAME", "single sign-on")
+OIDC_ACCOUNT_CLAIM = env_text("OIDC_ACCOUNT_CLAIM")
+OIDC_ROLE_CLAIM = env_text("OIDC_ROLE_CLAIM")
+OIDC_RP_SIGN_ALGO = env_choice("OIDC_SIGN_ALGORITHM", "rs256", ("rs256", "es256")).upper()
+OIDC_RP_SCOPES = env_text("OIDC_SCOPES", "openid email profile")
+OIDC_USE_PKCE = True
+OIDC_TIMEOUT = 10
+OIDC_AUTHENTICATION_CALLBACK_URL = "single_sign_on_callback"
+if OIDC_RP_CLIENT_ID:
+    require_env(
+        "OIDC_CLIENT_ID",
+        "OIDC_CLIENT_SECRET",
+        "OIDC_ISSUER",
+        "OIDC_AUTHORIZATION_URL",
+        "OIDC_TOKEN_URL",
+        "OIDC_USERINFO_URL",
+        "OIDC_JWKS_URL",
+    )
+    AUTHENTICATION_BACKENDS.append("accounts.single_sign_on.SingleSignOn")
+
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
@@ -273,7 +304,8 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
         "object-src": [NONE],
         "base-uri": [NONE],
-        "form-action": [SELF],
+        # Browsers apply this to the redirect to the provider after a logout too.
+        "form-action": [SELF, *([OIDC_LOGOUT_URL] if OIDC_LOGOUT_URL else [])],
     }
 }
 if HTTPS:
@@ -306,7 +338,10 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
     "loggers": {
         # The SDKs and their HTTP libraries log every request at INFO level.
-        **{name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes")},
+        **{
+            name: {"level": "WARNING"}
+            for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes", "urllib3")
+        },
         # Uvicorn has handlers of its own, and Django's request log repeats what `config.request_log` writes.
         **{name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error")},
         "uvicorn.access": {"handlers": [], "propagate": False},  # its lines contain queries

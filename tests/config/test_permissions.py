@@ -74,11 +74,11 @@ COMMANDS = {
 
 OPEN = {
     "healthz", "login", "logout", "home", "glossary", "near_misses", "admin_login", "admin_password", "set_password",
-    "own_account", "end_own_logins", "metrics",
+    "own_account", "end_own_logins", "metrics", "single_sign_on", "single_sign_on_callback",
 }  # fmt: skip
 """Addresses without data of other people: `home`, `near_misses` and the two of `admin` redirect to other pages,
-`glossary` needs no login, `set_password` needs a link, `own_account` shows the visitor only, and `metrics` needs a
-token."""
+`glossary` needs no login, `set_password` needs a link, `own_account` shows the visitor only, `metrics` needs a
+token, and the two of single sign-on lead to the provider and back."""
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
