@@ -4,7 +4,6 @@ docs/operator.md lists the variables. Every file that Hintbench writes is below 
 """
 
 import os
-import tomllib
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 import judge
+from config import version
 from config.env import (
     env_choice,
     env_endpoints,
@@ -31,7 +31,7 @@ from config.env import (
 from config.secret_key import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VERSION = str(tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"])
+VERSION = version.VERSION
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
 BLOBS = VAR / "blobs"
 JUDGE_CACHE = VAR / "judge"
