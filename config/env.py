@@ -79,6 +79,13 @@ def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
     return text
 
 
+def require_env(cause: str, *names: str) -> None:
+    """Raise ImproperlyConfigured for the first variable that is not set and that `cause` needs."""
+    for name in names:
+        if not env_text(name):
+            raise ImproperlyConfigured(f"{cause} is set and {name} is not: set it as well.")
+
+
 def env_list(name: str, default: list[str]) -> list[str]:
     """Return comma-separated words; an empty word is an error."""
     text = env_text(name)

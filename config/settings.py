@@ -4,7 +4,6 @@ docs/operator.md lists the variables. Every file that Hintbench writes is below 
 """
 
 import os
-import tomllib
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 import judge
+from config import version
 from config.env import (
     env_blobs,
     env_choice,
@@ -27,11 +27,12 @@ from config.env import (
     env_text,
     env_url,
     provider_keys,
+    require_env,
 )
 from config.secret_key import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VERSION = str(tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"])
+VERSION = version.VERSION
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
 BLOBS = env_blobs("HINTBENCH_BLOBS", VAR / "blobs")
 BLOBS_CACHE = VAR / "blobs-cache"
@@ -188,6 +189,7 @@ WORKER_SWEEPS = [
     "tutoring.sweeps.record_missed_verdicts",
     "tutoring.sweeps.advance_studies",
     "tutoring.sweeps.check_automatic_sessions",
+    "tutoring.sweeps.apply_retention",
 ]
 MODEL_WORKER_SWEEPS = frozenset(
     {
@@ -215,6 +217,8 @@ REPLY_TIMEOUT = env_integer("REPLY_TIMEOUT", 180, 1, 86_400)
 PRACTICE_WORD_DELAY = env_integer("PRACTICE_WORD_DELAY_MS", 12, 0, 10_000) / 1000
 SIMULATED_WORLDS = env_text("SIMULATED_WORLDS")
 TUTORING_MODEL = env_text("TUTORING_MODEL", "practice:student")
+RETENTION_DAYS = env_integer("RETENTION_DAYS", 0, 0, 36_500)
+"""Days after their end for which sessions are kept; 0: for ever."""
 REVIEW_FINDINGS_FIRST = env_flag("REVIEW_FINDINGS_FIRST")
 
 # Pages, accounts and security
@@ -249,6 +253,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+AXES_SENSITIVE_PARAMETERS = ["code", "state", "nonce", "code_verifier"]
 AXES_HANDLER = "accounts.throttling.LoginThrottle"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_FAILURE_LIMIT = 5
@@ -260,6 +265,35 @@ AXES_LOCKOUT_CALLABLE = "accounts.throttling.locked_out"
 AXES_DISABLE_ACCESS_LOG = True  # successful logins are not recorded
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
+# Single sign-on by OpenID Connect, if OIDC_CLIENT_ID is set (accounts.single_sign_on).
+OIDC_RP_CLIENT_ID = env_text("OIDC_CLIENT_ID")
+OIDC_RP_CLIENT_SECRET = env_text("OIDC_CLIENT_SECRET")
+OIDC_ISSUER = env_text("OIDC_ISSUER")
+OIDC_OP_AUTHORIZATION_ENDPOINT = env_url("OIDC_AUTHORIZATION_URL", "", ("https", "http"))
+OIDC_OP_TOKEN_ENDPOINT = env_url("OIDC_TOKEN_URL", "", ("https", "http"))
+OIDC_OP_USER_ENDPOINT = env_url("OIDC_USERINFO_URL", "", ("https", "http"))
+OIDC_OP_JWKS_ENDPOINT = env_url("OIDC_JWKS_URL", "", ("https", "http"))
+OIDC_LOGOUT_URL = env_url("OIDC_LOGOUT_URL", "", ("https", "http"))
+OIDC_NAME = env_text("OIDC_NAME", "single sign-on")
+OIDC_ACCOUNT_CLAIM = env_text("OIDC_ACCOUNT_CLAIM")
+OIDC_ROLE_CLAIM = env_text("OIDC_ROLE_CLAIM")
+OIDC_RP_SIGN_ALGO = env_choice("OIDC_SIGN_ALGORITHM", "rs256", ("rs256", "es256")).upper()
+OIDC_RP_SCOPES = env_text("OIDC_SCOPES", "openid email profile")
+OIDC_USE_PKCE = True
+OIDC_TIMEOUT = 10
+OIDC_AUTHENTICATION_CALLBACK_URL = "single_sign_on_callback"
+if OIDC_RP_CLIENT_ID:
+    require_env(
+        "OIDC_CLIENT_ID",
+        "OIDC_CLIENT_SECRET",
+        "OIDC_ISSUER",
+        "OIDC_AUTHORIZATION_URL",
+        "OIDC_TOKEN_URL",
+        "OIDC_USERINFO_URL",
+        "OIDC_JWKS_URL",
+    )
+    AUTHENTICATION_BACKENDS.append("accounts.single_sign_on.SingleSignOn")
+
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
@@ -274,7 +308,8 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
         "object-src": [NONE],
         "base-uri": [NONE],
-        "form-action": [SELF],
+        # Browsers apply this to the redirect to the provider after a logout too.
+        "form-action": [SELF, *([OIDC_LOGOUT_URL] if OIDC_LOGOUT_URL else [])],
     }
 }
 if HTTPS:
@@ -307,7 +342,10 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
     "loggers": {
         # The SDKs and their HTTP libraries log every request at INFO level.
-        **{name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes")},
+        **{
+            name: {"level": "WARNING"}
+            for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes", "urllib3")
+        },
         # Uvicorn has handlers of its own, and Django's request log repeats what `config.request_log` writes.
         **{name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error")},
         "uvicorn.access": {"handlers": [], "propagate": False},  # its lines contain queries

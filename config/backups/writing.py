@@ -32,7 +32,7 @@ from config.backups.files import (
     stored_blobs,
 )
 from config.backups.manifest import FORMAT, Manifest, StoredBlobs, StoredFile, digest_of_names
-from config.backups.sites import applied_migrations, site_id
+from config.backups.sites import applied_migrations, site_of_database
 from config.backups.verification import backups_in
 
 UNFINISHED = ".unfinished-"
@@ -84,7 +84,7 @@ def write_backup(folder: Path, keep: int) -> Written:
 
 def _write(new: Path, database: Database, former: Path | None, started: datetime) -> Manifest:
     clock = time.monotonic()
-    site, migrations = site_id(), applied_migrations()
+    site, migrations = site_of_database(), applied_migrations()
     # The database comes first: blobs are only added, so the later copy of the blobs has all that a row names.
     with byte_bar("database") as progress:
         rows = database.copy(new / database.FILE, progress)
