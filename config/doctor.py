@@ -26,6 +26,9 @@ from tutoring.protocols import PRESETS
 LEAST_FREE_DISK = 1_000_000_000
 """Bytes that should be free on the disk of the variable folder."""
 
+SAMPLED_BLOBS = 20
+"""Blobs that are read from their store."""
+
 PROCESS_START = 5.0
 """Seconds that a process of ./run may need until its first heartbeat."""
 
@@ -67,6 +70,7 @@ def examine() -> Iterator[Requirement]:
         yield _clocks()
         yield _session_counters()
         yield _prices()
+        yield _blobs()
     yield _variable_folder()
     yield _free_disk()
     yield _pandoc()
@@ -321,6 +325,31 @@ def _prices() -> Requirement:
         f"unknown for {', '.join(f'{row} ({row.spec})' for row in unknown)}" if unknown else "known",
         "no spending cap can hold for these models: under a cap their calls are refused",
         "Type a price on the page of the model, or use: manage.py models new-version LABEL --price INPUT OUTPUT",
+    )
+
+
+def _blobs() -> Requirement:
+    """Read a sample of the blobs that rows name from their store, past the cache of this host."""
+    from benchmark.blob_stores import BlobMissingError, BlobStoreError
+    from benchmark.models import blobs
+    from benchmark.models.blob_references import sample_of_digests
+
+    store, faults = blobs.store(), []
+    sample = sample_of_digests(SAMPLED_BLOBS)
+    for digest in sample:
+        try:
+            store.load(digest)
+        except (BlobMissingError, BlobStoreError, OSError) as error:
+            faults.append(str(error))
+            if not isinstance(error, BlobMissingError):
+                break
+    return Requirement(
+        "blobs",
+        not faults,
+        Need.NECESSARY,
+        " ".join(faults[:3]) or f"{store}: {len(sample)} drawn at random are stored and have the right bytes",
+        "programs cannot be judged, and figures are not shown",
+        "manage.py blobs verify lists all missing and damaged blobs, and manage.py blobs copy fills a store.",
     )
 
 
