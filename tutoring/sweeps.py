@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime, timedelta
 
 import django_rq
 import redis
+from django.conf import settings
+from django.utils import timezone
 from rq.job import Job
 
 from benchmark.models import Judgement
@@ -24,6 +27,11 @@ _KEEP_FAILED = 3_600
 
 CHECKED_AT_ONCE = 20
 """Automatic sessions that one sweep checks. A worker must soon look for executions again."""
+
+RETENTION_INTERVAL = timedelta(hours=1)
+"""Time between two searches for sessions whose retention period has ended."""
+
+_last_retention: list[datetime] = []
 
 
 def record_missed_verdicts() -> None:
@@ -67,3 +75,14 @@ def enqueue_stale_figures() -> None:
 def store_figures(name: str, version: int) -> None:
     """Compute and store figures, as a job of the queue."""
     stored_figures.store_figures(name, version)
+
+
+def apply_retention() -> None:
+    """Erase sessions whose retention period has ended, once every RETENTION_INTERVAL in this process."""
+    now = timezone.now()
+    if not settings.RETENTION_DAYS or (_last_retention and now - _last_retention[0] < RETENTION_INTERVAL):
+        return
+    from tutoring.withdrawal import retain
+
+    _last_retention[:] = [now]
+    retain(settings.RETENTION_DAYS)

@@ -31,7 +31,7 @@ def count_measures(apps, _schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tutoring", "0035_session_index_of_arms"),
+        ("tutoring", "0037_replay"),
     ]
 
     operations = [
