@@ -13,6 +13,7 @@ import django_rq
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 from rq.job import Job
@@ -40,6 +41,7 @@ from tutoring.review.stored_figures import (
 )
 from tutoring.rules import current_rule_set
 from tutoring.sessions.context import RefusedError
+from tutoring.withdrawal.erasure import erase_sessions
 
 SAID = (
     "Look at the sample.",
@@ -261,3 +263,18 @@ def test_an_imported_adjudication_older_than_other_outcomes_changes_the_figures(
     first.verdict = "minor"
     first.save()  # `at` stays that of the reviews
     assert DETECTOR_SCORES.current(rules).stale
+
+
+@pytest.mark.usefixtures("always_stored")
+def test_the_erasure_of_a_session_deletes_the_figures_that_count_it(
+    recorded: SessionFactory, people: list[User]
+):
+    session = recorded("Use a heap.")
+    for reviewer in people[:2]:
+        submit(claim(reviewer), reading(session, "F1"))
+    store_all()
+    assert AGREEMENT.current(current_rule_set()).figures.sessions == 1
+    with transaction.atomic():
+        erase_sessions([session.pk])
+    assert not StoredFigures.objects.exists()
+    assert AGREEMENT.current(current_rule_set()).figures.sessions == 0
