@@ -70,7 +70,7 @@ def history(seed: int, recorded: SessionFactory, people: list[User], admin: User
     """Record, review, adjudicate, check and invalidate sessions at random; yield after each step."""
     drawn = random.Random(seed)
     sessions: list[Session] = []
-    for _ in range(16):
+    for _ in range(12):
         step = drawn.choices(["record", "review", "adjudicate", "check", "invalidate"], [4, 9, 4, 3, 1])[0]
         if step == "record" or not sessions:
             outcome = drawn.choice(["solved", "not_solved"])
@@ -108,15 +108,14 @@ def plain() -> dict[str, Any]:
 def stored() -> dict[str, Any]:
     """Return all figures as pages read them."""
     rules = current_rule_set()
-    _, messages = score_detectors(rules)
-    documents = {
-        (one.detector, one.clause): DETECTOR_SCORES.document(rules, messages_name(one.detector, one.clause))
-        for one in messages
-    }
+    scores = {(one.detector, one.clause) for one in DETECTOR_SCORES.current(rules).figures.rows}
+    documents = dict(DETECTOR_SCORES.stored(rules.version).values_list("name", "figures"))
     return {
         "agreement": AGREEMENT.current(rules).figures,
         "detectors": DETECTOR_SCORES.current(rules).figures,
-        "messages": {key: found and found.figures for key, found in documents.items()},
+        "messages": {key: documents[messages_name(*key)] for key in scores}
+        if documents
+        else plain()["messages"],
         "solve rates": SOLVE_RATES.current(rules).figures,
     }
 
