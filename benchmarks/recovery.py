@@ -1,6 +1,6 @@
 """Time until the work of a killed streamer and of a killed worker continues, with the real processes of one host.
 
-    python -m benchmarks.recovery [KILLS] [--workers N]
+    python -m benchmarks.recovery [KILLS] [--streamers N] [--workers N]
 
 In each round a streamer writes a reply and is killed with SIGKILL at a random moment of its text. The time ends when
 the page gets text of the next attempt. Then a worker judges a program without an end and is killed at a random moment.
@@ -45,6 +45,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("kills", type=int, nargs="?", default=5, help="rounds (5)")
+    parser.add_argument("--streamers", default="2", help="streamers (2)")
     parser.add_argument("--workers", default="2", help="worker processes (2)")
     arguments = parser.parse_args()
     stacks.HANG = 600
@@ -56,6 +57,7 @@ def main() -> int:
             TUTORING_MODEL="openai:gpt-4o",
             OPENAI_API_KEY="sk-fake-000000",
             OPENAI_BASE_URL=providers.openai_url,
+            STREAMERS=arguments.streamers,
             WORKERS=arguments.workers,
         )
         try:
