@@ -87,6 +87,8 @@ def main() -> int:
         with busy_processes(options.load):
             return int(flips.measure(options.part, options.repeat, options.packages) > 0)
     rounds = options.rounds
+    if rounds < 4 * IN_A_ROW:
+        parser.error(f"--rounds must be at least {4 * IN_A_ROW}")
     print(f"{open_sandbox().isolation}; load {os.getloadavg()[0]:.1f}")
     rows = [*tests("quiet", rounds, targets=(0.6, 2.0, 0.6, 3.0))]
     with busy_processes(4):

@@ -50,7 +50,7 @@ def test_a_missing_kind_is_named_with_the_time_since_when(admin: User):
     page = page_for(admin)
     assert "No streamer runs" in page
     assert f"{Process.objects.get().last_seen:%Y-%m-%d %H:%M} UTC" in page
-    assert "No worker runs" in page
+    assert "No judge worker runs" in page
 
 
 def test_queues_count_waiting_rows_and_name_the_age_of_the_oldest(
@@ -70,7 +70,7 @@ def test_queues_count_waiting_rows_and_name_the_age_of_the_oldest(
     assert executions.oldest is not None
     assert timezone.now() - executions.oldest > timedelta(hours=1)
     assert queues["Judgements of runs"].waiting == 1
-    assert queues["Program scores"] == Queue("Program scores", 0, None, 0)
+    assert queues["Program scores"] == Queue("program_scores", "Program scores", 0, None, 0)
     session.claim()
     assert read_status(admin).queues[0].held == 1
     assert "2 hours ago" in page_for(admin).replace("\xa0", " ")

@@ -44,6 +44,7 @@ def test_the_demonstration_holds_and_closes_a_simulated_study(tmp_path: Path):
     run = json.loads(manage(folder, "run_baseline", *arm, "--set", *yoked, "--json"))["run"]
     document = json.loads(manage(folder, "arms", "--json", "--human", "study=demo-study", run))
     assert [one["first_sessions"] for one in document["yoked"]] == [8]
+    assert "Exploratory: no frozen study names these comparisons." in document["warnings"]
 
 
 @pytest.mark.slow
@@ -108,6 +109,10 @@ def test_a_yoked_arm_begins_with_the_sessions_of_its_own_study(tmp_path: Path):
     document = json.loads(manage(folder, "arms", "--json", "--human", "study=hints", *runs))
     [yoked] = [one for one in document["yoked"] if "yoked" in one["second"]]
     assert (yoked["first_sessions"], yoked["second_sessions"]) == (2, 2)
+    assert [one for one in document["warnings"] if one.startswith("Exploratory")] == [
+        "Exploratory, except what the frozen study hints v1 names: tutor − yoked. The figures of the study itself are "
+        "on its page."
+    ]
 
 
 def advance_all(folder: Path) -> None:

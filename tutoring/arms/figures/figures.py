@@ -38,7 +38,9 @@ from tutoring.arms.figures.rows import (
     read_rows,
     sessions_address,
 )
+from tutoring.arms.human_sessions import named_studies
 from tutoring.arms.stopping import STOPPING_RULES
+from tutoring.models import Study
 
 LADDER = ("again", "neutral", "verdict", "sham", PEOPLE, "analysis", "reference")
 """The arms in the order of the ladder; each adds one thing to the one before."""
@@ -185,8 +187,24 @@ def _warnings(rows: ComparedRows) -> list[str]:
             )
     if not rows.people:
         warnings.append("No session of a person is compared: see Left out.")
-    warnings.append("Exploratory: no frozen study names these comparisons.")
+    warnings.append(_exploratory(rows))
     return warnings
+
+
+def _exploratory(rows: ComparedRows) -> str:
+    """Return which of the comparisons are exploratory: all but the contrasts of a frozen study."""
+    names = named_studies(rows.text)
+    found = Study.objects.exclude(design_hash="").filter(arms__run__in=[arm.run for arm in rows.arms])
+    for study in found.distinct():
+        if names & {study.name, f"{study.name}@{study.version}"}:
+            design = study.design["design"]
+            contrasts = [design["primary_contrast"], *design["secondary_contrasts"]]
+            named = "; ".join(f"{first} − {second}" for first, second in contrasts)
+            return (
+                f"Exploratory, except what the frozen study {study} names: {named}. The figures of the study itself "
+                "are on its page."
+            )
+    return "Exploratory: no frozen study names these comparisons."
 
 
 def _rates(rows: ComparedRows, people: Tallies, order: Sequence[str]) -> list[ArmRate]:
