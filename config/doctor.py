@@ -17,7 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 import judge
 from benchmark.providers import required_settings
-from config import valkey
+from config import proxies, valkey
 from config.env import env_text
 from config.health import queue_answers
 from config.system_packages import SYSTEM_PACKAGES, install_line
@@ -25,6 +25,9 @@ from tutoring.protocols import PRESETS
 
 LEAST_FREE_DISK = 1_000_000_000
 """Bytes that should be free on the disk of the variable folder."""
+
+SAMPLED_BLOBS = 20
+"""Blobs that are read from their store."""
 
 PROCESS_START = 5.0
 """Seconds that a process of ./run may need until its first heartbeat."""
@@ -58,13 +61,16 @@ def examine() -> Iterator[Requirement]:
     yield from _languages()
     yield _queue()
     yield _queue_protection()
+    yield _proxies()
     yield (database := _database())
     if database.ok:
         yield from _processes()
+        yield _separation()
         yield _versions()
         yield _clocks()
         yield _session_counters()
         yield _prices()
+        yield _blobs()
     yield _variable_folder()
     yield _free_disk()
     yield _pandoc()
@@ -166,6 +172,20 @@ def _queue_protection() -> Requirement:
     )
 
 
+def _proxies() -> Requirement:
+    seen = proxies.seen_proxy()
+    reason = f"a request came through {seen}, which TRUSTED_PROXIES does not name" if seen else ""
+    reason = reason or proxies.unnamed_proxy()
+    return Requirement(
+        "trusted proxies",
+        not reason,
+        Need.USEFUL,
+        reason or "none needed, or named",
+        "all visitors have the address of the proxy, so failed logins of one stop the logins of all",
+        proxies.FIX,
+    )
+
+
 def _database() -> Requirement:
     vendor = connection.vendor
     fix = "Check DATABASE_URL and that the database server runs."
@@ -188,7 +208,13 @@ def _processes() -> Iterator[Requirement]:
 
     without = {
         "streamer": "tutors get no replies, and models are not tested",
-        "worker": "no execution gets a verdict, and no reports, scores or distributed runs are computed",
+        "judge worker": "no execution gets a verdict, and no reports and scores are computed",
+        "model worker": "distributed runs and the automatic arms of studies do not continue",
+    }
+    start = {
+        "streamer": ("streamer*.log", "streamer"),
+        "judge worker": ("worker-*.log", "worker --kind judge"),
+        "model worker": ("model-worker.log", "worker --kind model"),
     }
     for name in REQUIRED:
         outage = outage_of(name)
@@ -207,8 +233,26 @@ def _processes() -> Iterator[Requirement]:
                 else "none was seen"
             )
             detail = f"none runs; {last}"
-            fix = f"Read {settings.VAR}/logs/{name}*.log. Without ./run, start one: manage.py {name}"
+            log, command = start[name]
+            fix = f"Read {settings.VAR}/logs/{log}. Without ./run, start one: manage.py {command}"
         yield Requirement(name, outage is None or idle, Need.NECESSARY, detail, without[name], fix)
+
+
+def _separation() -> Requirement:
+    from benchmark.models import Process
+    from benchmark.processes import running
+
+    both = running(Process.Kind.WORKER)
+    return Requirement(
+        "separate workers",
+        not both,
+        Need.USEFUL,
+        f"{', '.join(map(str, both))} calls models and runs programs"
+        if both
+        else "no worker both calls models and runs programs",
+        "a program that escapes from the sandbox can read the keys of model providers",
+        "Start manage.py worker --kind judge without keys, and manage.py worker --kind model with them.",
+    )
 
 
 def _is_supervised() -> bool:
@@ -281,6 +325,31 @@ def _prices() -> Requirement:
         f"unknown for {', '.join(f'{row} ({row.spec})' for row in unknown)}" if unknown else "known",
         "no spending cap can hold for these models: under a cap their calls are refused",
         "Type a price on the page of the model, or use: manage.py models new-version LABEL --price INPUT OUTPUT",
+    )
+
+
+def _blobs() -> Requirement:
+    """Read a sample of the blobs that rows name from their store, past the cache of this host."""
+    from benchmark.blob_stores import BlobMissingError, BlobStoreError
+    from benchmark.models import blobs
+    from benchmark.models.blob_references import sample_of_digests
+
+    store, faults = blobs.store(), []
+    sample = sample_of_digests(SAMPLED_BLOBS)
+    for digest in sample:
+        try:
+            store.load(digest)
+        except (BlobMissingError, BlobStoreError, OSError) as error:
+            faults.append(str(error))
+            if not isinstance(error, BlobMissingError):
+                break
+    return Requirement(
+        "blobs",
+        not faults,
+        Need.NECESSARY,
+        " ".join(faults[:3]) or f"{store}: {len(sample)} drawn at random are stored and have the right bytes",
+        "programs cannot be judged, and figures are not shown",
+        "manage.py blobs verify lists all missing and damaged blobs, and manage.py blobs copy fills a store.",
     )
 
 

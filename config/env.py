@@ -7,13 +7,15 @@ every process shows it and does not start.
 import math
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+
+from benchmark.blob_stores.location import Bucket, BucketLocationError, parse_bucket
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"", "0", "false", "no", "off"}
@@ -77,6 +79,13 @@ def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
     return text
 
 
+def require_env(cause: str, *names: str) -> None:
+    """Raise ImproperlyConfigured for the first variable that is not set and that `cause` needs."""
+    for name in names:
+        if not env_text(name):
+            raise ImproperlyConfigured(f"{cause} is set and {name} is not: set it as well.")
+
+
 def env_list(name: str, default: list[str]) -> list[str]:
     """Return comma-separated words; an empty word is an error."""
     text = env_text(name)
@@ -104,6 +113,17 @@ def env_folder(name: str, default: Path) -> Path:
     if path.exists() and not path.is_dir():
         raise ImproperlyConfigured(f"{name}={str(path)!r} is a file; it must be a folder.")
     return path
+
+
+def env_blobs(name: str, default: Path) -> Path | Bucket:
+    """Return the place of the blobs: an absolute folder path, or the bucket of an address s3://bucket/prefix."""
+    text = env_text(name)
+    if "://" not in text:
+        return env_folder(name, default)
+    try:
+        return parse_bucket(text)
+    except BucketLocationError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
 
 
 def env_factors(name: str, known: Collection[str]) -> dict[str, float]:
@@ -163,9 +183,15 @@ def env_endpoints(prefix: str) -> dict[str, ModelEndpoint]:
     return endpoints
 
 
+def provider_keys(names: Iterable[str]) -> list[str]:
+    """Return the names of variables that hold keys of providers and endpoints."""
+    return sorted(filter(_PROVIDER_KEY.fullmatch, names))
+
+
 def without_provider_keys(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a process that calls no model: without the keys of providers and endpoints."""
-    return {name: value for name, value in environment.items() if not _PROVIDER_KEY.fullmatch(name)}
+    keys = provider_keys(environment)
+    return {name: value for name, value in environment.items() if name not in keys}
 
 
 def _has_host(url: str) -> bool:

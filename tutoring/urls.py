@@ -15,6 +15,7 @@ from tutoring.views import (
     problem_list,
     program_scores,
     rejudgings,
+    replays,
     review_assignments,
     review_figures,
     reviews,
@@ -23,6 +24,7 @@ from tutoring.views import (
     study_designs,
     training,
     trajectories,
+    withdrawals,
 )
 
 urlpatterns = [
@@ -48,6 +50,9 @@ urlpatterns = [
     path("codebook/", codebook.codebook, name="codebook"),
     path("codebook/<int:version>/", codebook.codebook, name="codebook_version"),
     path("runs/arms/", arms.arms, name="arms"),
+    path("runs/receptivity/", replays.receptivity, name="receptivity"),
+    path("runs/receptivity/<uuid:replay_id>/", replays.replay, name="replay"),
+    path("runs/cards/<int:card_id>/", replays.hint_card, name="hint_card"),
     path("runs/rejudgings/", rejudgings.rejudgings, name="rejudgings"),
     path("runs/rejudgings/start/", rejudgings.start_rejudging, name="start_rejudging"),
     path("runs/rejudgings/<int:rejudging_id>/", rejudgings.rejudging, name="rejudging"),
@@ -107,6 +112,9 @@ urlpatterns = [
     path("studies/<int:study_id>/stop/", studies.stop_study, name="stop_study"),
     path("studies/<int:study_id>/close/", studies.close_study, name="close_study"),
     path("studies/<int:study_id>/deviation/", studies.record_deviation, name="record_deviation"),
+    path(
+        "accounts/<int:account_id>/withdraw-consent/", withdrawals.consent_withdrawal, name="withdraw_consent"
+    ),
     path("training/", training.training, name="training"),
     path("training/finish/", training.finish, name="finish_training"),
     path("training/results/", training.results, name="training_results"),

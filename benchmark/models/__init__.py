@@ -11,6 +11,7 @@ from benchmark.models.memorisation import MemoryProbe
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
 from benchmark.models.processes import Process
+from benchmark.models.program_operations import ProgramOperation
 from benchmark.models.rejudging import ProblemVersion, RejudgedProgram, Rejudging
 from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, WorkItem
 from benchmark.models.similarity import (
@@ -49,6 +50,7 @@ __all__ = [
     "Problem",
     "ProblemVersion",
     "Process",
+    "ProgramOperation",
     "Question",
     "QuestionAnswer",
     "QuestionSet",

@@ -24,7 +24,9 @@ class Process(Leased):
 
     class Kind(models.TextChoices):
         STREAMER = "streamer"
-        WORKER = "worker"
+        JUDGE_WORKER = "judge worker"
+        MODEL_WORKER = "model worker"
+        WORKER = "worker", "worker of both kinds"
 
     LEASE = PROCESS_LEASE
 

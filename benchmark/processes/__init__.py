@@ -2,7 +2,7 @@
 
 from benchmark.processes.clock import clock_difference, describe_difference, differing_clocks
 from benchmark.processes.heartbeat import Heartbeat, sending_heartbeats
-from benchmark.processes.overview import REQUIRED, Outage, differing_versions, outage_of, outages
+from benchmark.processes.overview import REQUIRED, Outage, differing_versions, outage_of, outages, running
 from benchmark.processes.version import source_version
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "differing_versions",
     "outage_of",
     "outages",
+    "running",
     "sending_heartbeats",
     "source_version",
 ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from benchmark.models import Backup
 from config.backups.writing import Written
+from tutoring.withdrawal import write_register
 
 
 def record(written: Written) -> None:
-    """Store that the backup was written, for the page *Status*."""
+    """Store that the backup was written, for the page *Status*, and write the register of withdrawals beside it."""
     manifest = written.manifest
     Backup.objects.create(
         at=manifest.created_at,
@@ -16,6 +17,7 @@ def record(written: Written) -> None:
         host=manifest.host[:200],
         folder=str(written.folder)[:500],
     )
+    write_register(written.folder.parent)
 
 
 def describe(written: Written) -> str:

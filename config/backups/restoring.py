@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
@@ -19,10 +20,12 @@ from config.backups.databases import Database, site_database
 from config.backups.errors import BackupError
 from config.backups.files import SECRET_KEY, check_free_disk, copy_file, site_files, stored_blobs
 from config.backups.manifest import Manifest
-from config.backups.sites import site_id, unknown_migrations
+from config.backups.sites import site_of_database, unknown_migrations
 from config.backups.verification import verify
 from config.backups.writing import byte_bar
 from config.supervisor import CannotStartError, exclusive_lock
+from tutoring.models import Withdrawal
+from tutoring.withdrawal import REGISTER, apply_register, entries, read_register
 
 
 @dataclass(frozen=True)
@@ -32,32 +35,58 @@ class Restored:
     manifest: Manifest
     secret_key: bool
     """Whether the secret key of the backup was restored."""
+    withdrawals: int
+    """Number of withdrawals after the backup, which were carried out again."""
+    known_withdrawals: int
+    """Number of withdrawals that the register beside the backup, or the replaced database, has."""
 
 
-def restore(folder: Path, *, replace: bool) -> Restored:
+def restore(folder: Path, *, replace: bool, migrate: bool = True) -> Restored:
     """Restore a checked backup, and migrate its database to this version. Every login ends.
 
-    With `replace`, it may replace the data of the same site; otherwise this installation must be empty. Raises
-    BackupError before anything is changed, or after everything new was removed.
+    With `replace`, it may replace the data of the same site; otherwise this installation must be empty. Without
+    `migrate`, the database stays as its own version needs it, and no withdrawal is carried out. Raises BackupError
+    before anything is changed, or after everything new was removed.
     """
     manifest = verify(folder)
     database = site_database()
-    try:
-        lock = exclusive_lock(Path(settings.VAR))
-    except CannotStartError as error:
-        raise BackupError(str(error)) from None
     os.umask(0o077)
-    with lock:
+    with stopped_site():
         _check_target(manifest, database, replace)
+        register = _withdrawals(folder, manifest.site, database)
         check_free_disk(Path(settings.VAR), manifest.bytes)
         with _added_blobs(folder), _new_files(folder, manifest) as new:
             with byte_bar("database") as progress:
                 database.load(folder / database.FILE, manifest.rows, progress)
             for path, target in new.items():
                 os.replace(path, target)
-        call_command("migrate", interactive=False, verbosity=0)
-        _end_logins()
-    return Restored(manifest, SECRET_KEY in manifest.files and not _environment_key())
+        if migrate:
+            call_command("migrate", interactive=False, verbosity=0)
+        _end_logins(database)
+        withdrawals = apply_register(register) if migrate else 0
+    return Restored(
+        manifest, SECRET_KEY in manifest.files and not _environment_key(), withdrawals, len(register)
+    )
+
+
+@contextmanager
+def stopped_site() -> Iterator[None]:
+    """Prevent the start of ./run in the block. Raises BackupError if a process of this installation runs."""
+    try:
+        lock = exclusive_lock(Path(settings.VAR))
+    except CannotStartError as error:
+        raise BackupError(str(error)) from None
+    with lock:
+        if Process._meta.db_table in connection.introspection.table_names():
+            running = (
+                Process.objects.filter(lease_until__gt=timezone.now())
+                .values_list("kind", "pid", "host")
+                .first()
+            )
+            if running:
+                kind, pid, host = running
+                raise BackupError(f"Stop all processes first: {kind} {pid} runs on {host}.")
+        yield
 
 
 def _check_target(manifest: Manifest, database: Database, replace: bool) -> None:
@@ -81,18 +110,26 @@ def _check_target(manifest: Manifest, database: Database, replace: bool) -> None
             f"This installation is not empty: {settings.VAR} or its database contains data. Set HINTBENCH_VAR to a "
             "new folder (and DATABASE_URL to an empty database), or use --replace, which deletes the present data."
         )
-    if tables and (present := site_id()) != manifest.site and present and manifest.site:
+    if tables and (present := site_of_database()) != manifest.site and present and manifest.site:
         raise BackupError(
             "The backup is of another site, and --replace only replaces data of the same site. Set HINTBENCH_VAR to "
             "a new folder (and DATABASE_URL to an empty database)."
         )
-    if Process._meta.db_table in tables and (
-        running := Process.objects.filter(lease_until__gt=timezone.now())
-        .values_list("kind", "pid", "host")
-        .first()
-    ):
-        kind, pid, host = running
-        raise BackupError(f"Stop all processes first: {kind} {pid} runs on {host}.")
+
+
+def _withdrawals(folder: Path, site: str, database: Database) -> list[dict[str, Any]]:
+    """Return the withdrawals that are known beside the backup or in the database that it replaces."""
+    found: dict[str, dict[str, Any]] = {}
+    for place in (folder, folder.parent):
+        try:
+            found |= {entry["id"]: entry for entry in read_register(place, site)}
+        except (ValueError, KeyError, TypeError):
+            raise BackupError(
+                f"{place / REGISTER} is damaged. Without it, withdrawn sessions would return."
+            ) from None
+    if Withdrawal._meta.db_table in database.tables():
+        found |= {entry["id"]: entry for entry in entries()}
+    return list(found.values())
 
 
 @contextmanager
@@ -133,7 +170,8 @@ def _environment_key() -> bool:
     return bool(os.environ.get("SECRET_KEY", "").strip())
 
 
-def _end_logins() -> None:
-    """Delete all logins: some of them had been ended after the backup."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM accounts_loginsession")
+def _end_logins(database: Database) -> None:
+    """Delete all logins: some of them had been ended after the backup. Old versions have another table."""
+    for table in {"accounts_loginsession", "django_session"}.intersection(database.tables()):
+        with connection.cursor() as cursor:
+            cursor.execute(f"DELETE FROM {table}")  # noqa: S608  (one of two names)

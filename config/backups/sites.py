@@ -1,22 +1,18 @@
-"""What identifies a site and its state, read with plain queries, so that it works in databases of older versions."""
+"""What identifies a site and its state, readable in databases of older versions."""
 
 from __future__ import annotations
-
-import hashlib
 
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from accounts.models import PseudonymSalt
+from accounts.pseudonyms import site_id
 
-def site_id() -> str:
-    """Return a hash of the salt of the pseudonyms, which differs between sites; blank without a salt."""
-    if "accounts_pseudonymsalt" not in connection.introspection.table_names():
-        return ""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT salt FROM accounts_pseudonymsalt")
-        found = cursor.fetchone()
-    return hashlib.sha256(b"site\0" + bytes(found[0])).hexdigest()[:16] if found else ""
+
+def site_of_database() -> str:
+    """Return `accounts.pseudonyms.site_id` of a database of any version; blank if it has no salt."""
+    return site_id() if PseudonymSalt._meta.db_table in connection.introspection.table_names() else ""
 
 
 def applied_migrations() -> list[tuple[str, str]]:

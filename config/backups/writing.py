@@ -32,7 +32,7 @@ from config.backups.files import (
     stored_blobs,
 )
 from config.backups.manifest import FORMAT, Manifest, StoredBlobs, StoredFile, digest_of_names
-from config.backups.sites import applied_migrations, site_id
+from config.backups.sites import applied_migrations, site_of_database
 from config.backups.verification import backups_in
 
 UNFINISHED = ".unfinished-"
@@ -54,7 +54,7 @@ def write_backup(folder: Path, keep: int) -> Written:
     The site may run meanwhile. Blobs are linked to those of the former backup where the file system allows it. Raises
     BackupError; then nothing is left.
     """
-    if Path(settings.BLOBS).absolute() in (folder.absolute(), *folder.absolute().parents):
+    if settings.BLOBS in (folder.absolute(), *folder.absolute().parents):
         raise BackupError(f"{folder} is inside of the folder of blobs. Name another folder.")
     database = site_database()
     if not database.tables():
@@ -84,7 +84,7 @@ def write_backup(folder: Path, keep: int) -> Written:
 
 def _write(new: Path, database: Database, former: Path | None, started: datetime) -> Manifest:
     clock = time.monotonic()
-    site, migrations = site_id(), applied_migrations()
+    site, migrations = site_of_database(), applied_migrations()
     # The database comes first: blobs are only added, so the later copy of the blobs has all that a row names.
     with byte_bar("database") as progress:
         rows = database.copy(new / database.FILE, progress)

@@ -9,10 +9,10 @@ import re
 import shutil
 import sqlite3
 import threading
-from collections import namedtuple
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -33,7 +33,8 @@ from tests.cached_fixtures import add_database, cached_folder
 from tests.postgres import Postgres
 from tests.problems import store_doubling
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
-from tutoring.models import Protocol
+from tutoring.models import Protocol, Session, Withdrawal, WithdrawnSession
+from tutoring.withdrawal import withdraw_consent
 
 KEY = "k" * 60
 
@@ -304,10 +305,10 @@ def test_replacing_needs_the_same_site_without_running_processes(sqlite: Site, t
     with (sqlite.var / "run.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         sqlite.refuse(backup, "--replace", because="already running")
-    sqlite.run(register_process)
-    sqlite.refuse(backup, "--replace", because="Stop all processes first: worker 7 runs on far")
     other = Site(tmp_path / "other")
     shutil.copytree(sqlite.var, other.var)
+    sqlite.run(register_process)
+    sqlite.refuse(backup, "--replace", because="Stop all processes first: worker 7 runs on far")
     other.run(change_salt)
     other.refuse(backup, "--replace", because="of another site")
 
@@ -337,7 +338,9 @@ def test_a_backup_of_a_newer_version_is_refused(sqlite: Site, tmp_path: Path):
     sqlite.run(apply_unknown_migration)
     backup = sqlite.backup(tmp_path / "backups")
     (tmp_path / "new").mkdir()
-    Site(tmp_path / "new").refuse(backup, because="lacks the migration tutoring.9999_later")
+    new = Site(tmp_path / "new")
+    new.run(refused, "lacks the migration tutoring.9999_later", "restore", str(backup))
+    new.run(check_empty_database)
 
 
 def fail_late(folder: str, *options: str) -> None:
@@ -394,7 +397,7 @@ def test_the_newest_backups_of_the_site_stay(sqlite: Site, tmp_path: Path):
 
 
 def back_up_on_full_disk(folder: Path) -> None:
-    usage = namedtuple("usage", ["free"])(60_000_000 - 10_000_000)
+    usage = SimpleNamespace(free=50_000_000)
     with patch("config.backups.files.shutil.disk_usage", return_value=usage):
         refused("must stay free; 50 MB are free", "backup", str(folder))
 
@@ -454,3 +457,37 @@ def test_a_second_backup_into_the_same_folder_is_refused(sqlite: Site, tmp_path:
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         sqlite.run(refused, "Another backup is being written", "backup", str(folder))
+
+
+def withdraw() -> None:
+    withdraw_consent(User.objects.get(username="alice"), None)
+
+
+def check_withdrawn(count: int) -> None:
+    assert not Session.objects.exists()
+    assert Withdrawal.objects.count() == count
+    assert WithdrawnSession.objects.count() == 2
+    assert [row.account for row in Withdrawal.objects.all()] == [
+        User.objects.get(username="alice").pk
+    ] * count
+
+
+def test_a_restored_backup_replays_later_withdrawals(site: tuple[Site, Callable[[], Site]], tmp_path: Path):
+    filled, empty = site
+    backup = filled.backup(tmp_path / "backups")
+    assert json.loads((tmp_path / "backups" / "withdrawals.json").read_text()) == []
+    filled.run(withdraw)
+    assert (tmp_path / "backups" / "withdrawals.json").stat().st_mode & 0o077 == 0
+    new = empty()
+    assert "Carried out again: 1 withdrawals" in new.restore(backup)
+    new.run(check_withdrawn, 1)
+
+    # Beside a copy of the backup alone, the withdrawals of the database that is replaced count.
+    shutil.copytree(backup, tmp_path / "copies" / backup.name)
+    filled.restore(tmp_path / "copies", "--replace")
+    filled.run(check_withdrawn, 1)
+    assert "Carried out again" not in new.restore(filled.backup(tmp_path / "backups"), "--replace")
+    new.run(check_withdrawn, 1)
+
+    (tmp_path / "copies" / "withdrawals.json").write_text("[{]")
+    empty().run(refused, "is damaged. Without it, withdrawn sessions", "restore", str(tmp_path / "copies"))
