@@ -17,7 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 import judge
 from benchmark.providers import required_settings
-from config import valkey
+from config import proxies, valkey
 from config.env import env_text
 from config.health import queue_answers
 from config.system_packages import SYSTEM_PACKAGES, install_line
@@ -61,6 +61,7 @@ def examine() -> Iterator[Requirement]:
     yield from _languages()
     yield _queue()
     yield _queue_protection()
+    yield _proxies()
     yield (database := _database())
     if database.ok:
         yield from _processes()
@@ -168,6 +169,20 @@ def _queue_protection() -> Requirement:
         f"REDIS_URL names another host without {missing}" if missing else "in place, or on this machine",
         "anyone with access to that server or its network can read replies and change the queue",
         "Give the server a password and TLS, and use rediss://:PASSWORD@HOST:PORT/0 as REDIS_URL.",
+    )
+
+
+def _proxies() -> Requirement:
+    seen = proxies.seen_proxy()
+    reason = f"a request came through {seen}, which TRUSTED_PROXIES does not name" if seen else ""
+    reason = reason or proxies.unnamed_proxy()
+    return Requirement(
+        "trusted proxies",
+        not reason,
+        Need.USEFUL,
+        reason or "none needed, or named",
+        "all visitors have the address of the proxy, so failed logins of one stop the logins of all",
+        proxies.FIX,
     )
 
 
