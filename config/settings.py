@@ -329,6 +329,7 @@ if HTTPS:
 
 HOST = env_text("HOST", "127.0.0.1")
 PORT = env_integer("PORT", 8000, 1, 65_535)
+STREAMERS = env_integer("STREAMERS", 2, 1, 16)
 WORKERS = env_integer("WORKERS", max(2, os.cpu_count() or 1), 1, 256)
 if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
     raise ImproperlyConfigured(
@@ -349,7 +350,7 @@ LOGGING = {
         # The SDKs and their HTTP libraries log every request at INFO level.
         **{
             name: {"level": "WARNING"}
-            for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes", "urllib3")
+            for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes", "botocore", "urllib3")
         },
         # Uvicorn has handlers of its own, and Django's request log repeats what `config.request_log` writes.
         **{name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error")},
