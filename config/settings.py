@@ -155,6 +155,7 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
 CALIBRATION_MODULES = [
     # Modules above benchmark that register calibrations when they are imported.
     "benchmark.growth.calibration",
+    "tutoring.ladder.calibration",
     "tutoring.studies.calibration",
 ]
 
