@@ -7,7 +7,7 @@ every process shows it and does not start.
 import math
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -75,6 +75,13 @@ def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
             f"{name} has the scheme {scheme!r}; it must start with one of: {', '.join(s + '://' for s in schemes)}."
         )
     return text
+
+
+def require_env(cause: str, *names: str) -> None:
+    """Raise ImproperlyConfigured for the first variable that is not set and that `cause` needs."""
+    for name in names:
+        if not env_text(name):
+            raise ImproperlyConfigured(f"{cause} is set and {name} is not: set it as well.")
 
 
 def env_list(name: str, default: list[str]) -> list[str]:
@@ -163,9 +170,15 @@ def env_endpoints(prefix: str) -> dict[str, ModelEndpoint]:
     return endpoints
 
 
+def provider_keys(names: Iterable[str]) -> list[str]:
+    """Return the names of variables that hold keys of providers and endpoints."""
+    return sorted(filter(_PROVIDER_KEY.fullmatch, names))
+
+
 def without_provider_keys(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a process that calls no model: without the keys of providers and endpoints."""
-    return {name: value for name, value in environment.items() if not _PROVIDER_KEY.fullmatch(name)}
+    keys = provider_keys(environment)
+    return {name: value for name, value in environment.items() if name not in keys}
 
 
 def _has_host(url: str) -> bool:

@@ -25,6 +25,8 @@ from config.env import (
     env_networks,
     env_text,
     env_url,
+    provider_keys,
+    require_env,
 )
 from config.secret_key import secret_key
 
@@ -37,6 +39,10 @@ TEXT_MODEL = VAR / "text_model.npz"
 JUDGE_TEMPORARY = VAR / "temporary"
 JUDGE_COMPILE_TIME = env_integer("JUDGE_COMPILE_TIME", 10, 1, 600)
 JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", judge.LANGUAGES)
+
+REPLAY_SAME_OVERLAP = env_integer("REPLAY_SAME_OVERLAP", 80, 0, 100) / 100
+REPLAY_SAME_AGREEMENT = env_integer("REPLAY_SAME_AGREEMENT", 80, 0, 100) / 100
+REPLAY_NEAR_OVERLAP = env_integer("REPLAY_NEAR_OVERLAP", 50, 0, 100) / 100
 
 IMPORT_MAXIMUM_UNPACKED = env_integer("IMPORT_UNPACKED_MB", 512, 1, 1_048_576) * 2**20
 """Bytes to which a compressed file of an import may unpack."""
@@ -137,6 +143,7 @@ RQ_QUEUES = {
     # JSON instead of pickle: write access to the queue server must not allow code execution here.
     "tutoring": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "default": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
+    "models": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "background": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "rejudging": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
 }
@@ -149,14 +156,18 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
     "benchmark.judging.work_on_rejudging": (int,),
     "benchmark.growth.perform_curve": (int,),
     "benchmark.runner.distribution.work_on_run": (str,),
+    "benchmark.runner.program_operations.perform": (int,),
     "benchmark.worker.reports.store_run_report": (str,),
     "benchmark.worker.reports.store_similarity_figures": (str,),
 }
+MODEL_WORKER_JOBS = frozenset({"benchmark.runner.distribution.work_on_run"})
+"""The jobs that call models. Model workers run these only, and judge workers run all others."""
 CALIBRATION_MODULES = [
     # Modules above benchmark that register calibrations when they are imported.
     "benchmark.growth.calibration",
     "tutoring.ladder.calibration",
     "tutoring.studies.calibration",
+    "tutoring.replay.calibration",
 ]
 
 METHOD_MODULES = [
@@ -165,7 +176,7 @@ METHOD_MODULES = [
 ]
 WORKER_SWEEPS = [
     # Functions that find work whose job, worker or notification was lost, and one that measures the machine each hour.
-    # Every worker calls them every few seconds.
+    # Workers call them every few seconds.
     "benchmark.judging.requeue_lost",
     "benchmark.judging.requeue_rejudgings",
     "benchmark.judging.refresh_measurement",
@@ -175,10 +186,21 @@ WORKER_SWEEPS = [
     "tutoring.sweeps.record_missed_verdicts",
     "tutoring.sweeps.advance_studies",
     "tutoring.sweeps.check_automatic_sessions",
+    "tutoring.sweeps.apply_retention",
 ]
+MODEL_WORKER_SWEEPS = frozenset(
+    {
+        "benchmark.runner.distribution.requeue_stalled",
+        "tutoring.sweeps.advance_studies",
+        "tutoring.sweeps.check_automatic_sessions",
+    }
+)
+"""The sweeps of model workers. Judge workers call all others."""
 
-# Model providers. Only the streamer and the workers use the keys; nothing displays them.
+# Model providers. Only the streamer, model workers and commands use the keys; nothing displays them.
 
+PROVIDER_KEYS = provider_keys(os.environ)
+"""The names of the variables of this process that hold keys of providers."""
 OPENAI_API_KEY = env_text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env_url("OPENAI_BASE_URL", "", ("http", "https"))
 ANTHROPIC_API_KEY = env_text("ANTHROPIC_API_KEY")
@@ -192,6 +214,8 @@ REPLY_TIMEOUT = env_integer("REPLY_TIMEOUT", 180, 1, 86_400)
 PRACTICE_WORD_DELAY = env_integer("PRACTICE_WORD_DELAY_MS", 12, 0, 10_000) / 1000
 SIMULATED_WORLDS = env_text("SIMULATED_WORLDS")
 TUTORING_MODEL = env_text("TUTORING_MODEL", "practice:student")
+RETENTION_DAYS = env_integer("RETENTION_DAYS", 0, 0, 36_500)
+"""Days after their end for which sessions are kept; 0: for ever."""
 REVIEW_FINDINGS_FIRST = env_flag("REVIEW_FINDINGS_FIRST")
 
 # Pages, accounts and security
@@ -226,6 +250,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+AXES_SENSITIVE_PARAMETERS = ["code", "state", "nonce", "code_verifier"]
 AXES_HANDLER = "accounts.throttling.LoginThrottle"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_FAILURE_LIMIT = 5
@@ -237,6 +262,35 @@ AXES_LOCKOUT_CALLABLE = "accounts.throttling.locked_out"
 AXES_DISABLE_ACCESS_LOG = True  # successful logins are not recorded
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
+# Single sign-on by OpenID Connect, if OIDC_CLIENT_ID is set (accounts.single_sign_on).
+OIDC_RP_CLIENT_ID = env_text("OIDC_CLIENT_ID")
+OIDC_RP_CLIENT_SECRET = env_text("OIDC_CLIENT_SECRET")
+OIDC_ISSUER = env_text("OIDC_ISSUER")
+OIDC_OP_AUTHORIZATION_ENDPOINT = env_url("OIDC_AUTHORIZATION_URL", "", ("https", "http"))
+OIDC_OP_TOKEN_ENDPOINT = env_url("OIDC_TOKEN_URL", "", ("https", "http"))
+OIDC_OP_USER_ENDPOINT = env_url("OIDC_USERINFO_URL", "", ("https", "http"))
+OIDC_OP_JWKS_ENDPOINT = env_url("OIDC_JWKS_URL", "", ("https", "http"))
+OIDC_LOGOUT_URL = env_url("OIDC_LOGOUT_URL", "", ("https", "http"))
+OIDC_NAME = env_text("OIDC_NAME", "single sign-on")
+OIDC_ACCOUNT_CLAIM = env_text("OIDC_ACCOUNT_CLAIM")
+OIDC_ROLE_CLAIM = env_text("OIDC_ROLE_CLAIM")
+OIDC_RP_SIGN_ALGO = env_choice("OIDC_SIGN_ALGORITHM", "rs256", ("rs256", "es256")).upper()
+OIDC_RP_SCOPES = env_text("OIDC_SCOPES", "openid email profile")
+OIDC_USE_PKCE = True
+OIDC_TIMEOUT = 10
+OIDC_AUTHENTICATION_CALLBACK_URL = "single_sign_on_callback"
+if OIDC_RP_CLIENT_ID:
+    require_env(
+        "OIDC_CLIENT_ID",
+        "OIDC_CLIENT_SECRET",
+        "OIDC_ISSUER",
+        "OIDC_AUTHORIZATION_URL",
+        "OIDC_TOKEN_URL",
+        "OIDC_USERINFO_URL",
+        "OIDC_JWKS_URL",
+    )
+    AUTHENTICATION_BACKENDS.append("accounts.single_sign_on.SingleSignOn")
+
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
@@ -251,7 +305,8 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
         "object-src": [NONE],
         "base-uri": [NONE],
-        "form-action": [SELF],
+        # Browsers apply this to the redirect to the provider after a logout too.
+        "form-action": [SELF, *([OIDC_LOGOUT_URL] if OIDC_LOGOUT_URL else [])],
     }
 }
 if HTTPS:
@@ -272,6 +327,8 @@ if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
         f"HOST={HOST!r} is reachable from other machines. Set HTTPS=1 and use a TLS proxy, or set HOST=127.0.0.1."
     )
 
+METRICS_TOKEN = env_text("METRICS_TOKEN")
+
 LOGGING_CONFIG = "config.logs.configure"
 LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))
 LOGGING = {
@@ -282,7 +339,10 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
     "loggers": {
         # The SDKs and their HTTP libraries log every request at INFO level.
-        **{name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes")},
+        **{
+            name: {"level": "WARNING"}
+            for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes", "urllib3")
+        },
         # Uvicorn has handlers of its own, and Django's request log repeats what `config.request_log` writes.
         **{name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error")},
         "uvicorn.access": {"handlers": [], "propagate": False},  # its lines contain queries

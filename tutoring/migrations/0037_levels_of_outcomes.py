@@ -37,7 +37,7 @@ def fill_levels(apps: Apps, _editor: BaseDatabaseSchemaEditor) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tutoring", "0035_session_index_of_arms"),
+        ("tutoring", "0036_withdrawals"),
     ]
 
     operations = [
