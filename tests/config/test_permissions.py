@@ -36,7 +36,7 @@ PAGES = {
     "session_growth": TUTORS, "trajectory_growth": READERS,
     "codebook": ANYBODY, "codebook_version": ANYBODY, "training": ANYBODY, "training_result": ANYBODY,
     "training_results": ADMINS,
-    "program_scores": RESEARCHERS, "arms": RESEARCHERS, "ladder": RESEARCHERS,
+    "program_scores": RESEARCHERS, "arms": RESEARCHERS, "ladder": RESEARCHERS, "effort": TUTORS | RESEARCHERS,
     "rejudgings": RESEARCHERS, "rejudging": RESEARCHERS,
     "trajectories": READERS, "export_trajectories": READERS, "trajectory": READERS, "export_trajectory": READERS,
     "trajectory_page": READERS, "reviewed_sessions": READERS, "compare_reviews": READERS,

@@ -1,6 +1,7 @@
 """The tables of tutoring: protocols, sessions and their parts, rule checks, reviews, program scores and studies."""
 
 from tutoring.models.choices import AbandonReason
+from tutoring.models.effort import SessionEffort
 from tutoring.models.notes import PrivateNote
 from tutoring.models.program_scores import ProgramScore
 from tutoring.models.protocols import Consent, Protocol
@@ -33,6 +34,7 @@ __all__ = [
     "ReviewOutcome",
     "RuleCheck",
     "Session",
+    "SessionEffort",
     "Study",
     "TrainingResult",
     "Withdrawal",
