@@ -24,7 +24,7 @@ from tutoring.views.review_requests import requested_rule_set
 def ladder(request: HttpRequest) -> HttpResponse:
     """Show the figures of the ladder of help.
 
-    Query: people (a filter of sessions of people; without it only the form), run (of the neutral arm), rule_set.
+    Query: people (a filter of sessions of people; without it only the form), base (a run of the neutral arm), rule_set.
     """
     text = request.GET.get("people", "").strip()
     runs = runs_from_query(request)

@@ -154,7 +154,7 @@ def test_page_has_figures_plots_and_downloads(
     assert "Least help:" in page
     assert page.count("<figure") == 3
     assert client.get("/runs/ladder/?people=study%3Dhints&plot=caps&as=csv").status_code == 200
-    assert client.get("/runs/ladder/?people=study%3Dhints&as=json").json()["study"] == "hints@1"
+    assert client.get("/runs/ladder/?base=&people=study%3Dhints&as=json").json()["study"] == "hints@1"
     assert client.get("/runs/ladder/?people=study%3Dhints&as=csv")["Content-Type"].startswith("text/csv")
     refused = client.get("/runs/ladder/?people=study%3Dother")
     assert refused.status_code == 400
