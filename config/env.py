@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from benchmark.blob_stores.location import Bucket, BucketLocationError, parse_bucket
+
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"", "0", "false", "no", "off"}
 
@@ -111,6 +113,17 @@ def env_folder(name: str, default: Path) -> Path:
     if path.exists() and not path.is_dir():
         raise ImproperlyConfigured(f"{name}={str(path)!r} is a file; it must be a folder.")
     return path
+
+
+def env_blobs(name: str, default: Path) -> Path | Bucket:
+    """Return the place of the blobs: an absolute folder path, or the bucket of an address s3://bucket/prefix."""
+    text = env_text(name)
+    if "://" not in text:
+        return env_folder(name, default)
+    try:
+        return parse_bucket(text)
+    except BucketLocationError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
 
 
 def env_factors(name: str, known: Collection[str]) -> dict[str, float]:

@@ -4,7 +4,6 @@ docs/operator.md lists the variables. Every file that Hintbench writes is below 
 """
 
 import os
-import tomllib
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,9 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 import judge
+from config import version
 from config.env import (
+    env_blobs,
     env_choice,
     env_endpoints,
     env_factors,
@@ -31,9 +32,12 @@ from config.env import (
 from config.secret_key import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VERSION = str(tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"])
+VERSION = version.VERSION
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
-BLOBS = VAR / "blobs"
+BLOBS = env_blobs("HINTBENCH_BLOBS", VAR / "blobs")
+BLOBS_CACHE = VAR / "blobs-cache"
+"""The blobs of a bucket that this host has fetched."""
+BLOBS_CACHE_BYTES = env_integer("BLOBS_CACHE_MB", 10_240, 16, 1_048_576) * 2**20
 JUDGE_CACHE = VAR / "judge"
 TEXT_MODEL = VAR / "text_model.npz"
 JUDGE_TEMPORARY = VAR / "temporary"

@@ -26,6 +26,7 @@ from config import system_packages, valkey
 from config.env import without_provider_keys
 from config.folders import make_private_folder
 from config.managed_process import ManagedProcess, end_of_log, rotate, write_process_list
+from config.version import VERSION
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -67,9 +68,11 @@ def tell(line: str) -> None:
 
 def main() -> int:
     """Run until a signal arrives; return 0 after a normal stop, 2 if the start failed."""
-    argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog="./run", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
+    )
+    parser.add_argument("--version", action="version", version=f"Hintbench {VERSION}")
+    parser.parse_args()
     try:
         from config import settings  # an invalid variable must give one line and no traceback
 

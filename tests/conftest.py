@@ -15,7 +15,13 @@ from pytest_django import DjangoDbBlocker
 import judge
 from tests.cached_fixtures import migrated_database
 
-pytest_plugins = ["tests.fake_providers.fixtures", "tests.postgres", "tests.stack", "tests.templates"]
+pytest_plugins = [
+    "tests.fake_providers.fixtures",
+    "tests.postgres",
+    "tests.stack",
+    "tests.s3",
+    "tests.templates",
+]
 
 # The same examples in every run and no deadlines: the result of a test depends on the program alone.
 hypothesis.settings.load_profile("ci")
@@ -32,6 +38,7 @@ SLOW_FIXTURES = {
     "postgres",
     "races",
     "run_program",
+    "s3",
     "sandbox",
     "shared_data",
     "start_stack",

@@ -33,15 +33,16 @@ def checker_for(problem: Problem, policy: judge.Policy) -> judge.Checker:
 def judge_tests(problem: Problem, suite: str, test_suite: Suite | None = None) -> list[judge.Test]:
     """Return the problem's tests: the samples, then (suite "all") the hidden tests.
 
-    The hidden tests are those of `test_suite` if it is given, else the imported ones.
+    The hidden tests are those of `test_suite` if it is given, else the imported ones. Raises BlobMissingError and
+    BlobStoreError if this host cannot get their files.
     """
     cases: Iterable[TestCase] = problem.tests.all()
     if suite == Judgement.TestScope.SAMPLES or test_suite is not None:
         cases = problem.tests.filter(origin=TestCase.Origin.SAMPLE)
+    hidden = test_suite.tests.all() if test_suite is not None else SuiteTest.objects.none()
+    blobs.fetch(digest for case in (*cases, *hidden) for digest in (case.input_hash, case.answer_hash))
     tests = [_judge_test(case, sample=case.origin == TestCase.Origin.SAMPLE) for case in cases]
-    if test_suite is not None:
-        tests += [_judge_test(case, sample=False) for case in test_suite.tests.all()]
-    return tests
+    return [*tests, *(_judge_test(case, sample=False) for case in hidden)]
 
 
 def _judge_test(case: TestCase | SuiteTest, *, sample: bool) -> judge.Test:

@@ -36,7 +36,9 @@ PAGES = {
     "session_growth": TUTORS, "trajectory_growth": READERS,
     "codebook": ANYBODY, "codebook_version": ANYBODY, "training": ANYBODY, "training_result": ANYBODY,
     "training_results": ADMINS,
-    "program_scores": RESEARCHERS, "arms": RESEARCHERS, "ladder": RESEARCHERS, "effort": TUTORS | RESEARCHERS,
+    "program_scores": RESEARCHERS, "arms": RESEARCHERS, "receptivity": RESEARCHERS, "replay": RESEARCHERS,
+    "hint_card": RESEARCHERS,
+    "ladder": RESEARCHERS, "effort": TUTORS | RESEARCHERS,
     "rejudgings": RESEARCHERS, "rejudging": RESEARCHERS,
     "trajectories": READERS, "export_trajectories": READERS, "trajectory": READERS, "export_trajectory": READERS,
     "trajectory_page": READERS, "reviewed_sessions": READERS, "compare_reviews": READERS,
@@ -83,7 +85,8 @@ token, and the two of single sign-on lead to the provider and back."""
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
     "verifier_id": 0, "submission_id": 0, "item_id": 0, "model_id": 0, "problem_id": 0, "cap_id": 0, "study_id": 0,
-    "rejudging_id": 0, "account_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
+    "rejudging_id": 0, "replay_id": UUID(int=0), "card_id": 0,
+    "account_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
     "name": "none", "form": "json", "uidb64": "none", "token": "none",
 }  # fmt: skip
 

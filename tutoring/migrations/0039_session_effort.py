@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tutoring", "0037_levels_of_outcomes"),
+        ("tutoring", "0038_levels_of_outcomes"),
     ]
 
     operations = [

@@ -37,7 +37,7 @@ def fill_levels(apps: Apps, _editor: BaseDatabaseSchemaEditor) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tutoring", "0036_withdrawals"),
+        ("tutoring", "0037_replay"),
     ]
 
     operations = [
