@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from statistics import fmean, stdev
+from statistics import stdev
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +16,9 @@ from benchmark.metrics import Interval, t_quantile
 FEWEST_TUTORS, FEWEST_SESSIONS = 5, 8
 """Tutors, and sessions of each, from which a slope is shown."""
 
-_SPREAD = 1e-10
-"""Squared deviations below this are rounding errors of equal places."""
+
+_EXPLAINED = 1e-9
+"""Share of the squares of places below which nothing of them is left."""
 
 
 class OrderedSession(NamedTuple):
@@ -31,7 +32,7 @@ class OrderedSession(NamedTuple):
 
 @dataclass(frozen=True)
 class LearningSlope:
-    """The mean over tutors of the change of the outcome from one session to the next, with its 95 % t interval."""
+    """The change of the outcome from one session of a tutor to the next, with its 95 % interval."""
 
     mean: float
     interval: Interval
@@ -40,43 +41,46 @@ class LearningSlope:
 
 
 def learning_slope(sessions: Sequence[OrderedSession]) -> LearningSlope | None:
-    """Return the slope over tutors; None for fewer than 5 tutors with 8 sessions.
+    """Return the slope; None for fewer than 5 tutors with 8 sessions, or if effects of problems explain all places.
 
-    The effects of tutors and problems are removed from outcomes and places by within-differences. Each tutor then has a
-    least-squares slope. A study orders a tutor's sessions at random, so the slope is no effect of the problems.
+    The slope is that of within-differences: least squares with an effect of each tutor and each problem. The interval
+    is t over tutors, on the jackknife's pseudo-values, each of which leaves out one tutor: residuals of one fit would
+    show too little spread with few tutors. A study orders a tutor's sessions at random, so the slope is no effect of
+    the problems.
     """
     counts: dict[str, int] = {}
     for one in sessions:
         counts[one.tutor] = counts.get(one.tutor, 0) + 1
     kept = [one for one in sessions if counts[one.tutor] >= FEWEST_SESSIONS]
-    tutors = list(dict.fromkeys(one.tutor for one in kept))
-    if len(tutors) < FEWEST_TUTORS:
+    tutors = len({one.tutor for one in kept})
+    if tutors < FEWEST_TUTORS:
         return None
-    of_tutor = _numbers([one.tutor for one in kept])
-    of_problem = _numbers([one.problem for one in kept])
+    of_tutor, of_problem = (_members([getattr(one, name) for one in kept]) for name in ("tutor", "problem"))
     columns = np.array([[float(one.place), one.value] for one in kept])
-    places, values = _within(columns, of_tutor, of_problem).T
-    slopes = []
-    for number in range(len(tutors)):
-        own = of_tutor == number
-        squares = float(places[own] @ places[own])
-        if squares > _SPREAD:
-            slopes.append(float(places[own] @ values[own]) / squares)
-    if len(slopes) < FEWEST_TUTORS:
+    rows = np.concatenate([columns - columns.mean(0), of_tutor, of_problem], axis=1)
+    products = [own.T @ own for own in (rows[member > 0] for member in of_tutor.T)]
+    total = np.sum(products, axis=0)
+    slopes = [_slope(one) for one in (total, *(total - own for own in products))]
+    known = [one for one in slopes if one is not None]
+    if len(known) < len(slopes):
         return None
-    width = t_quantile(len(slopes) - 1) * stdev(slopes) / sqrt(len(slopes))
-    mean = fmean(slopes)
-    return LearningSlope(mean, Interval(mean - width, mean + width), len(slopes), len(kept))
+    mean, *without = known
+    values = [tutors * mean - (tutors - 1) * one for one in without]
+    width = t_quantile(tutors - 1) * stdev(values) / sqrt(tutors)
+    return LearningSlope(mean, Interval(mean - width, mean + width), tutors, len(kept))
 
 
-def _numbers(names: Sequence[str]) -> NDArray[np.int64]:
-    return np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
+def _members(names: Sequence[str]) -> NDArray[np.float64]:
+    """Return a column for each name: 1 in its rows, else 0."""
+    numbers = np.unique(np.array(names), return_inverse=True)[1]
+    return np.asarray(numbers[:, None] == np.arange(numbers.max() + 1), dtype=float)
 
 
-def _within(columns: NDArray[np.float64], *groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the columns without the least-squares effects of the members of each group."""
-    members = np.concatenate([group[:, None] == np.arange(group.max() + 1) for group in groups], axis=1)
-    effects = members.astype(float)
-    found, *_ = np.linalg.lstsq(effects, columns)
-    residuals: NDArray[np.float64] = columns - effects @ found
-    return residuals
+def _slope(products: NDArray[np.float64]) -> float | None:
+    """Return the slope of the second column on the first without the effects of the others, from their products.
+
+    None if the other columns explain the first one.
+    """
+    effects, *_ = np.linalg.lstsq(products[2:, 2:], products[2:, :2])
+    left = products[:2, :2] - products[:2, 2:] @ effects
+    return None if left[0, 0] < _EXPLAINED * products[0, 0] else float(left[0, 1] / left[0, 0])

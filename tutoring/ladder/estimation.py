@@ -183,7 +183,7 @@ def intended_levels(pairs: Sequence[LevelPair]) -> IntendedLevels:
     drawn = None
     if known and len(sessions) > 1:
         weights = resampling_weights(len(sessions)) @ counts.reshape(len(sessions), -1).astype(np.float32)
-        drawn = interval(alpha_ordinal(weights.reshape(-1, steps, steps)))
+        drawn = interval(alpha_ordinal(weights.reshape(-1, steps, steps).astype(float)))
     return IntendedLevels(
         messages=len(pairs),
         table=tuple(tuple(int(count) for count in row) for row in table[::2]),

@@ -34,6 +34,13 @@ def test_too_few_tutors_or_sessions_have_no_slope():
     assert learning_slope([]) is None
 
 
+def test_problems_of_one_tutor_each_have_no_slope():
+    alone = [
+        OrderedSession(f"t{tutor}", f"p{tutor}-{n}", n, float(n)) for tutor in range(6) for n in range(1, 10)
+    ]
+    assert learning_slope(alone) is None
+
+
 CALIBRATION = CALIBRATIONS["effort"]
 
 

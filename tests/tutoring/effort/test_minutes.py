@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -27,8 +28,9 @@ def reply(seconds: float | None, *, shown_from: float | None = None) -> Event:
         "reply", "message", "code_requested", "generation", "code", "extraction_rule", "model", "finish_reason",
         "request_id", "usage", "attempts", "started_at", "first_text_at", "received_at", "late_by",
     )  # fmt: skip
+    unknown: dict[str, Any] = dict.fromkeys(nothing)
     payload = ReplyFinished(
-        **dict.fromkeys(nothing),
+        **unknown,
         text="b", unseen_text="", reasoning="", stopped=False, hidden=False,
         shown_from=None if shown_from is None else at(shown_from),
     )  # fmt: skip
