@@ -25,7 +25,7 @@ from tutoring.rules import current_rule_set
 def capped_arms(*caps: int) -> list[dict[str, Any]]:
     for cap in caps:
         freeze_protocol(
-            f"cap-{cap}", PRESETS["usaco-2024"].with_settings(level_cap=cap, ask_level="optional")
+            f"cap-{cap}", PRESETS["usaco-2024"].with_settings(level_cap=cap, ask_level="optional", consent="")
         )
     return [
         {"kind": "human", "name": f"arm-{number}", "protocol": f"cap-{cap}@1", "model": "m@1"}
