@@ -325,6 +325,7 @@ if HTTPS:
 
 HOST = env_text("HOST", "127.0.0.1")
 PORT = env_integer("PORT", 8000, 1, 65_535)
+STREAMERS = env_integer("STREAMERS", 2, 1, 16)
 WORKERS = env_integer("WORKERS", max(2, os.cpu_count() or 1), 1, 256)
 if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
     raise ImproperlyConfigured(

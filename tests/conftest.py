@@ -46,6 +46,14 @@ SLOW_FIXTURES = {
 }
 """The fixtures that start other programs or read large real data. Their tests are marked `slow`."""
 
+LONG_FILES = (
+    "tests/tutoring/rules/test_detectors.py",
+    "tests/tutoring/studies/test_study_properties.py",
+    "tests/benchmark/test_extraction.py",
+    "tests/benchmark/test_rendering.py",
+)
+"""Files whose tests compute for more than five seconds. At the end, the other processes would wait for them."""
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
@@ -81,7 +89,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         item.add_marker(pytest.mark.xdist_group(groups[item.location[0]]))
     yield
-    items.sort(key=lambda item: (rank(groups[item.location[0]]), item.location[0] not in judging))
+    first = judging.union(LONG_FILES)
+    items.sort(key=lambda item: (rank(groups[item.location[0]]), item.location[0] not in first))
 
 
 def rank(group: str) -> int:

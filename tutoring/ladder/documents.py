@@ -40,9 +40,9 @@ def figures_text(figures: LadderFigures) -> str:
         lines += ["", *_caps(figures)]
     lines += ["", *_intended(figures)]
     if figures.left_out:
-        rows = [("left out", "reason", "rows")]
-        rows += [(f"{one.count} {one.what}", one.reason, one.address) for one in figures.left_out]
-        lines += ["", *aligned(rows)]
+        left_out = [("left out", "reason", "rows")]
+        left_out += [(f"{one.count} {one.what}", one.reason, one.address) for one in figures.left_out]
+        lines += ["", *aligned(left_out)]
     return "\n".join(lines)
 
 
@@ -205,8 +205,8 @@ def _csv_rows(figures: LadderFigures) -> Iterator[dict[str, Any]]:
         yield {"figure": "least help", "level": comparison.least}
     found = figures.intended
     if found.alpha is not None:
-        low, high = found.alpha_interval or ("", "")
-        yield {"figure": "ordinal alpha", "estimate": found.alpha, "low": low, "high": high}
+        ends = dict(zip(("low", "high"), found.alpha_interval or (), strict=False))
+        yield {"figure": "ordinal alpha", "estimate": found.alpha, **ends}
     for drift in found.drifts:
         low, high = drift.interval.interval
         yield {

@@ -48,7 +48,7 @@ def receptivity_text(found: Mapping[str, Any]) -> str:
 
 
 def _end(value: float | None, infinite: str) -> str:
-    return infinite if value is None else f"{value:.2f}"
+    return infinite if value is None else f"{value:.2f}".replace("-", "−")
 
 
 def _row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:

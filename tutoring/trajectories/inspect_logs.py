@@ -211,7 +211,7 @@ def _sample(record: Record, sample_id: str, epoch: int) -> Record:
     opened, closed = _time(record, "opened_at"), _time(record, "closed_at")
     kept = (
         "tutor", "language", "number", "outcome", "outcome_claimed", "code_generations", "executions", "source",
-        "problem", "judgement", "reviews", "rule_checks", "near_misses",
+        "problem", "judgement", "reviews", "rule_checks", "near_misses", "replays",
     )  # fmt: skip
     return {
         "id": sample_id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast, get_args
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db import transaction
@@ -125,6 +126,7 @@ def _request_consent(request: HttpRequest, problem: Problem, protocol: Protocol)
         "text": render_markdown(rules.consent),
         "text_hash": consent_hash(rules),
         "training": "training" in request.POST,
+        "retention_days": settings.RETENTION_DAYS,
     }
     return render(request, "tutoring/consent.html", context)
 
