@@ -346,7 +346,7 @@ LOGGING = {
         # The SDKs and their HTTP libraries log every request at INFO level.
         **{
             name: {"level": "WARNING"}
-            for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes", "urllib3")
+            for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes", "botocore", "urllib3")
         },
         # Uvicorn has handlers of its own, and Django's request log repeats what `config.request_log` writes.
         **{name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error")},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.utils import timezone
@@ -101,35 +102,33 @@ def judge_draws(
     """Judge the programs of the draws. A draw without a program is wrong; after a fault of the judge it stays open."""
     draws = ReplayDraw.objects.filter(state__run=run, right=None)
     draws.filter(program="").update(right=False, uptake="unknown")
-    waiting: dict[tuple[int, str, str], list[ReplayDraw]] = {}
+    states = {one.pk: one for one in run.states.select_related("problem__dataset", "judgement")}
+    waiting: dict[tuple[int, str, str], list[ReplayState]] = {}
     programs: dict[tuple[int, str, str], tuple[Problem, str, str]] = {}
-    for draw in draws.select_related("state__problem__dataset", "state__judgement").defer(
-        "reply", "reasoning"
-    ):
-        problem, language = draw.state.problem, draw.state.language
-        key = (problem.pk, draw.program, language)
-        waiting.setdefault(key, []).append(draw)
-        programs[key] = (problem, draw.program, language)
+    for key, source in draws.order_by("state", "program").values_list("state", "program").distinct():
+        program = (states[key].problem, source, states[key].language)
+        of_program = (program[0].pk, *program[1:])
+        waiting.setdefault(of_program, []).append(states[key])
+        programs[of_program] = program
     begin(len(programs))
 
     def store(program: tuple[Problem, str, str], judgement: Judgement) -> None:
         if judgement.state == Judgement.State.DONE:
-            rows = waiting[program[0].pk, program[1], program[2]]
-            for draw in rows:
-                _conclude(draw, judgement)
-            ReplayDraw.objects.bulk_update(rows, ["judgement", "right", "uptake"])
+            for state in waiting[program[0].pk, program[1], program[2]]:
+                equal = draws.filter(state=state, program=program[1])
+                equal.update(judgement=judgement, **_outcome(state, program[1], judgement))
         judged()
 
     judge_all(programs.values(), jobs=jobs, purpose=Judgement.Purpose.VERDICT, judged=store)
 
 
-def _conclude(draw: ReplayDraw, judgement: Judgement) -> None:
-    state = draw.state
-    draw.judgement = judgement
-    draw.right = judgement.verdict == judge.Verdict.AC
-    same = unchanged(draw.program, state.program, state.language)
+def _outcome(state: ReplayState, program: str, judgement: Judgement) -> dict[str, Any]:
+    """Return the columns of the draws with this program at a state."""
+    if judgement.verdict == judge.Verdict.AC:
+        return {"right": True, "uptake": "solved"}
     before, after = signature_of(state.judgement), signature_of(judgement)
-    draw.uptake = "solved" if draw.right else uptake(before, after, unchanged=same)
+    same = unchanged(program, state.program, state.language)
+    return {"right": False, "uptake": uptake(before, after, unchanged=same)}
 
 
 def conclude(run: ReplayRun) -> None:
