@@ -14,6 +14,7 @@ from pytest_django import DjangoDbBlocker
 
 import judge
 from tests.cached_fixtures import migrated_database
+from tests.programs import check_all_programs, fast_test
 
 pytest_plugins = [
     "tests.fake_providers.fixtures",
@@ -53,6 +54,15 @@ LONG_FILES = (
     "tests/benchmark/test_rendering.py",
 )
 """Files whose tests compute for more than five seconds. At the end, the other processes would wait for them."""
+
+check_all_programs()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Check the programs that a fast test starts in its set-up, its call and its tear-down."""
+    with fast_test("" if item.get_closest_marker("slow") else item.nodeid):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -36,6 +36,8 @@ from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tutoring.models import Protocol, Session, Withdrawal, WithdrawnSession
 from tutoring.withdrawal import withdraw_consent
 
+pytestmark = pytest.mark.slow
+
 KEY = "k" * 60
 
 

@@ -78,6 +78,7 @@ def fail_in_migration(var: Path) -> None:
         call_command("upgrade", stdout=io.StringIO())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", [upgrade_and_go_back, fail_in_migration])
 def test_upgrade_of_version_0_1(tmp_path: Path, check: Callable[[Path], None]):
     run_apart(make_old, tmp_path)

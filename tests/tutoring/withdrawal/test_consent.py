@@ -322,6 +322,7 @@ def bytes_of(var: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(var.glob("hintbench.sqlite3*")))
 
 
+@pytest.mark.slow
 def test_the_database_file_holds_no_text(tmp_path: Path):
     run_apart(fill_and_withdraw, add_database(tmp_path))
     assert CANARY.encode() not in bytes_of(tmp_path)

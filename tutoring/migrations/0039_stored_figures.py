@@ -31,7 +31,7 @@ def count_measures(apps, _schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tutoring", "0037_replay"),
+        ("tutoring", "0038_levels_of_outcomes"),
     ]
 
     operations = [
