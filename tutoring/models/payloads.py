@@ -115,6 +115,8 @@ class MessageSent(Payload):
     """The tutor sent a message: `text` as typed, `sent` as the model gets it."""
 
     KIND = EventKind.MESSAGE
+    VERSION = 3
+    """Version 3 adds `intended_level`."""
 
     mode: Mode | None
     text: str
@@ -122,6 +124,8 @@ class MessageSent(Payload):
     check: DraftCheckRecord | None = None
     fresh: bool = False
     """Whether the message begins a new dialogue: the model gets it after the opening prompt alone."""
+    intended_level: Annotated[int, Field(ge=0, le=4)] | None = None
+    """Level of help that the tutor chose before writing; null: none was chosen, or the protocol does not ask."""
 
 
 class ReplyStopRequested(Payload):
@@ -459,6 +463,7 @@ _UPGRADES: dict[tuple[str, int], Upgrade] = {
         problem_hash=None, protocol=None, protocol_hash=None, model_spec=None, consent=None
     ),
     (EventKind.MESSAGE, 1): _upgrade_message,
+    (EventKind.MESSAGE, 2): dict,
     (EventKind.STOP, 1): _add(reply=None),
     (EventKind.ASKED_AGAIN, 1): _add(message=None),
     (EventKind.REPLY, 1): _upgrade_reply,

@@ -14,6 +14,7 @@ from benchmark.models import Problem
 from benchmark.providers import Message
 from tutoring.models import Event, Review, Session
 from tutoring.models.payloads import AnyPayload, MessageSent, ReplyFinished
+from tutoring.protocols import recorded_rules
 from tutoring.review.content import Content, MessageLabels, decided_content
 from tutoring.rules import rule_set
 from tutoring.sessions.dialogue import messages_of
@@ -146,9 +147,11 @@ def settled_labels(session: Session) -> tuple[int, _Settled]:
     for review in session.reviews.all():
         if review.state == Review.State.SUBMITTED and review.slot is not None:
             by_version.setdefault(review.rule_set, {})[review.slot] = Content.from_json(review.content)
+    rules = recorded_rules(session)
+    cap = None if rules is None else rules.level_cap
     for version in sorted(by_version, reverse=True):
         contents = by_version[version]
-        decided = decided_content(contents, rule_set(version))
+        decided = decided_content(contents, rule_set(version), cap)
         if decided is not None:
             independent = [contents[slot] for slot in Review.INDEPENDENT]
             return version, _Settled(decided, independent, adjudicated=Review.ADJUDICATION in contents)

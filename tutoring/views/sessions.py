@@ -43,6 +43,7 @@ from tutoring.views.requests import (
     NO_SESSION,
     command,
     command_id,
+    intended_level,
     number_field,
     person_of,
     text_field,
@@ -132,7 +133,11 @@ def _request_consent(request: HttpRequest, problem: Problem, protocol: Protocol)
 
 @command
 def send_message(request: HttpRequest, session_id: UUID) -> None:
-    """Send a message. Fields: command, mode (talk, code or debrief), text, draft (the revision that the page has)."""
+    """Send a message.
+
+    Fields: command, mode (talk, code or debrief), text, draft (the revision that the page has), level (of help; absent
+    or empty: none).
+    """
     mode = request.POST.get("mode")
     if mode not in get_args(Mode):
         raise BadRequest(f"The field 'mode' must be one of: {', '.join(get_args(Mode))}.")
@@ -143,6 +148,7 @@ def send_message(request: HttpRequest, session_id: UUID) -> None:
         mode=cast(Mode, mode),
         text=text_field(request, "text"),
         draft=number_field(request, "draft", default="0"),
+        intended_level=intended_level(request),
     ).execute()
 
 
