@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -156,7 +157,7 @@ def test_a_judgement_waits_for_a_bucket_that_is_away_and_is_not_lost(
     judgement = judging.request_judgement(
         judging.store_submission(problem, "print(2 * int(input()))", "python")
     )
-    for path in Path(blobs.settings.BLOBS_CACHE).rglob("*"):
+    for path in Path(settings.BLOBS_CACHE).rglob("*"):
         if path.is_file():
             path.unlink()
     s3.stop()
@@ -177,7 +178,7 @@ def test_a_damaged_test_is_a_fault_of_the_judge_with_its_place(
     in_bucket: BucketStore, s3: S3Server, sandbox: Any
 ):
     problem = store_doubling()
-    digest = problem.tests.first().input_hash
+    digest = problem.tests.all()[0].input_hash
     s3.client().put_object(Bucket=BUCKET, Key=object_key(digest), Body=b"other")
     in_bucket._cache.remove(digest)
     judgement = judging.request_judgement(judging.store_submission(problem, "print(1)", "python"))
@@ -192,7 +193,7 @@ def test_doctor_reads_a_sample_past_the_cache(in_bucket: BucketStore, s3: S3Serv
     problem = store_doubling()
     assert _blobs().ok
     assert "s3://hintbench/site: " in _blobs().detail
-    s3.client().delete_object(Bucket=BUCKET, Key=object_key(problem.tests.first().answer_hash))
+    s3.client().delete_object(Bucket=BUCKET, Key=object_key(problem.tests.all()[0].answer_hash))
     report = _blobs()
     assert (report.ok, report.need) == (False, "necessary")
     assert "is not in s3://hintbench/site" in report.detail
