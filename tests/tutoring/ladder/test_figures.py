@@ -110,7 +110,7 @@ def test_text_and_csv_say_the_same(capsys: pytest.CaptureFixture[str]):
 
 @pytest.mark.usefixtures("study")
 def test_sessions_without_reviews_are_counted_as_left_out(capsys: pytest.CaptureFixture[str]):
-    ReviewOutcome.objects.filter(pk__in=list(ReviewOutcome.objects.values("pk")[:2])).delete()
+    ReviewOutcome.objects.filter(pk__in=list(ReviewOutcome.objects.values_list("pk", flat=True)[:2])).delete()
     found = document(capsys, "study=hints")
     assert found["sessions"] == 10
     [left_out] = found["left_out"]
