@@ -140,6 +140,13 @@ def _effort(session: Session) -> SessionEffort | None:
     return found if found is not None and found.version == VERSION else None
 
 
+def _measured(session: Session) -> SessionEffort:
+    """Return the row of a session that has one."""
+    found = _effort(session)
+    assert found is not None
+    return found
+
+
 def _grouped(sessions: Sequence[Session], study: Study | None) -> dict[str, list[Session]]:
     groups: dict[str, list[Session]] = defaultdict(list)
     for one in sessions:
@@ -153,7 +160,7 @@ def _group(
 ) -> GroupEffort:
     tutors = len({one.tutor_id for one in sessions})
     solved = sum(one.outcome == Session.Outcome.SOLVED for one in sessions)
-    efforts = [one.effort for one in sessions]
+    efforts = [_measured(one) for one in sessions]
     by_problem: dict[int | None, list[Session]] = defaultdict(list)
     for one in sessions:
         by_problem[one.problem_id].append(one)
@@ -161,7 +168,7 @@ def _group(
     address = filter_address(text)
     if hidden:
         return GroupEffort(name, tutors, len(sessions), 0, len(by_problem), address, hidden=True)
-    minutes = [fmean(one.effort.seconds for one in rows) / 60 for rows in by_problem.values()]
+    minutes = [fmean(_measured(one).seconds for one in rows) / 60 for rows in by_problem.values()]
     shares = [fmean(one.outcome == Session.Outcome.SOLVED for one in rows) for rows in by_problem.values()]
     costs = [[session_dollars(one, wage) for one in rows] for rows in by_problem.values()]
     known = [[cost for cost in rows if cost is not None] for rows in costs]
@@ -187,7 +194,7 @@ def _group(
 
 def session_dollars(session: Session, wage: float | None) -> float | None:
     """Return the dollars of a session: tokens times price, and minutes times wage; None if either is unknown."""
-    effort = session.effort
+    effort = _measured(session)
     if wage is None or effort.microdollars is None:
         return None
     return float(effort.microdollars / MICRO + effort.seconds / 3600 * wage)
@@ -239,7 +246,7 @@ def _learning(
         places[one.tutor_id] += 1
         keys = str(one.tutor_id), str(one.problem_id), places[one.tutor_id]
         solved.append(OrderedSession(*keys, float(one.outcome == Session.Outcome.SOLVED)))
-        minutes.append(OrderedSession(*keys, one.effort.seconds / 60))
+        minutes.append(OrderedSession(*keys, _measured(one).seconds / 60))
     slopes = [("solved", learning_slope(solved)), ("active minutes", learning_slope(minutes))]
     found = tuple((name, slope) for name, slope in slopes if slope is not None)
     return found, "" if found else "A slope needs at least 5 tutors with 8 sessions each."

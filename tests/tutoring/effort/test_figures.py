@@ -10,12 +10,15 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from accounts.roles import Role
+from benchmark.models import Problem
 from tests.tutoring.conftest import PersonFactory
-from tests.tutoring.dialogues import TALK, WRONG, SessionUnderTest
+from tests.tutoring.dialogues import TALK, WRONG, SessionUnderTest, start
 from tests.tutoring.studies.conftest import FreezeFactory, begin, finish
 from tutoring.actions import CloseSession
 from tutoring.effort.projection import missing_efforts, project_efforts
 from tutoring.models import Assignment, Event, Reply, Session, SessionEffort, Study
+from tutoring.protocols import PRESETS
+from tutoring.protocols import freeze as freeze_protocol
 
 
 def measured(session: Session, minutes: float, microdollars: int | None = 0) -> SessionEffort:
@@ -29,7 +32,9 @@ def measured(session: Session, minutes: float, microdollars: int | None = 0) -> 
     return SessionEffort.objects.update_or_create(session=session, defaults=values)[0]
 
 
-def test_closed_session_is_projected_once(session: SessionUnderTest):
+def test_closed_session_is_projected_once(alice: User, doubling: Problem):
+    at_once = PRESETS["usaco-2024"].with_settings(seconds_to_first_word=None, characters_per_second=None)
+    session = SessionUnderTest(start(alice, doubling, freeze_protocol("at-once", at_once)), alice)
     session.ask_and_get(WRONG)
     session.say("Look at the sample.")
     session.reply(TALK)
