@@ -6,6 +6,7 @@ from django.contrib import admin
 
 from benchmark.models import (
     Article,
+    Backup,
     Batch,
     BatchedRequest,
     CachedRunReport,
@@ -27,6 +28,7 @@ from benchmark.models import (
     Problem,
     ProblemVersion,
     Process,
+    ProgramOperation,
     Question,
     QuestionAnswer,
     QuestionSet,
@@ -416,3 +418,16 @@ class SpeedMeasurementAdmin(RecordedAdmin):
 class TimeFactorAdmin(RecordedAdmin):
     list_display = ["host", "scope", "factor", "measured", "fixed_at"]
     search_fields = ["host", "scope"]
+
+
+@admin.register(Backup)
+class BackupAdmin(RecordedAdmin):
+    list_display = ["at", "host", "folder", "bytes", "seconds"]
+    search_fields = ["host", "folder"]
+
+
+@admin.register(ProgramOperation)
+class ProgramOperationAdmin(RecordedAdmin):
+    list_display = ["id", "item", "name", "language", "state", "created_at"]
+    list_filter = ["state", "name"]
+    search_fields = ["item__run__id"]
