@@ -1,12 +1,13 @@
 """The tables of tutoring: protocols, sessions and their parts, checks, reviews, program scores, studies, replays."""
 
 from tutoring.models.choices import AbandonReason
+from tutoring.models.effort import SessionEffort
 from tutoring.models.notes import PrivateNote
 from tutoring.models.program_scores import ProgramScore
 from tutoring.models.protocols import Consent, Protocol
 from tutoring.models.replay import HintCard, Placement, ReplayDraw, ReplayRun, ReplayState
 from tutoring.models.replies import Reply, ReplyDelta
-from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, StoredFigures, TrainingResult
+from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
 from tutoring.models.sessions import DEBRIEF, Draft, Event, Session
 from tutoring.models.studies import Arm, Assignment, Deviation, Look, Study
@@ -39,7 +40,7 @@ __all__ = [
     "ReviewOutcome",
     "RuleCheck",
     "Session",
-    "StoredFigures",
+    "SessionEffort",
     "Study",
     "TrainingResult",
     "Withdrawal",

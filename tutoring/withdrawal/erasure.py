@@ -23,7 +23,7 @@ from tutoring.models import (
     ReviewOutcome,
     RuleCheck,
     Session,
-    StoredFigures,
+    SessionEffort,
 )
 from tutoring.replay.withdrawal import erase_replays
 from tutoring.withdrawal.reuse import erase_copies
@@ -32,6 +32,7 @@ ABOUT_SESSIONS: tuple[tuple[type[models.Model], str], ...] = (
     (Finding, "rule_check__session"),
     (RuleCheck, "session"),
     (ProgramScore, "session"),
+    (SessionEffort, "session"),
     (ReplyDelta, "reply__session"),
     (Reply, "session"),
     (Draft, "session"),
@@ -60,7 +61,6 @@ def erase_sessions(ids: Sequence[UUID]) -> dict[str, int]:
     for model, path in ABOUT_SESSIONS:
         rows = model._default_manager.filter(**{f"{path}__in": ids})
         rows.order_by().delete()
-    StoredFigures.objects.all().delete()  # they count the sessions and name their messages
     AuditEntry.objects.filter(session__in=ids).update(session=None, data={})
     Assignment.objects.filter(session__in=ids).update(session=None)
     events = Event.objects.filter(session__in=ids)
