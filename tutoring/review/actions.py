@@ -374,7 +374,10 @@ def record_review_outcome(session: Session, version: int, now: datetime) -> None
     )
     if {review.slot for review in submitted} >= set(Review.INDEPENDENT):
         outcome = review_outcome_of(session, rule_set(version), submitted, now)
-        columns = ("verdict", "review", "reviewers", "counts", "breaches", "levels", "at")
+        columns = (
+            "verdict", "review", "reviewers", "counts", "counted_measures", "differing_measures", "breaches",
+            "levels", "at",
+        )  # fmt: skip
         values = {name: getattr(outcome, name) for name in columns}
         ReviewOutcome.objects.update_or_create(session=session, rule_set=version, defaults=values)
         if outcome.verdict and _level_cap(session) is not None:
@@ -401,7 +404,7 @@ def review_outcome_of(
         verdict=decided.verdict if decided else "",
         review=slots.get(Review.ADJUDICATION),
         reviewers=[review.by for review in independent],
-        counts=count_agreement(first, second, rules),
+        **count_agreement(first, second, rules)._asdict(),
         breaches=sorted(breaches(decided, rules)) if decided else [],
         levels=_levels(first, second, contents.get(Review.ADJUDICATION)),
         at=now,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
 from uuid import UUID
 
 from django.core.exceptions import BadRequest
-from django.db.models import Exists, Q, QuerySet
+from django.db.models import Count, Exists, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -21,17 +22,15 @@ from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.agreement import (
     AgreementMeasure,
     agreement_measures,
-    complete_pairs,
     counted_review_outcomes,
-    reviewer_pairs,
-    sessions_of,
+    outcomes_of,
 )
-from tutoring.review.agreement import agreement as agreement_of_reviews
 from tutoring.review.content import COMPLIANT
 from tutoring.review.label_table import label_rows
 from tutoring.review.records import readable_reviews
 from tutoring.review.slots import reviewable
-from tutoring.review.solve_rates import contrasts, counted_sessions, decided_outcome, solve_rates
+from tutoring.review.solve_rates import contrasts, counted_sessions, decided_outcome
+from tutoring.review.stored_figures import AGREEMENT, SOLVE_RATES
 from tutoring.rules import RuleSet, rule_set_versions
 from tutoring.trajectories.trajectory import readable_session
 from tutoring.views.requests import person_of
@@ -59,18 +58,20 @@ def agreement(request: HttpRequest) -> HttpResponse:
     """Show coefficients with intervals, the agreement of each two reviewers, and each reviewer's progress and time."""
     rules = requested_rule_set(request)
     matrix_of = _requested_measure(request, rules, "forbidden")
-    pairs = complete_pairs(rules.version)
+    computed = AGREEMENT.current(rules)
+    found = computed.figures
     return render(
         request,
         "tutoring/review/agreement.html",
         {
             "rule_set": rules,
             "versions": rule_set_versions(),
-            "sessions": len(pairs),
-            "rows": agreement_of_reviews(pairs),
+            "computed": computed,
+            "sessions": found.sessions,
+            "rows": found.rows,
             "measures": agreement_measures(rules),
             "matrix_of": matrix_of,
-            "matrix": reviewer_pairs(pairs, matrix_of),
+            "matrix": found.pairs[matrix_of.key],
             "reviewers": reviewer_progress(rules.version),
         },
     )
@@ -88,18 +89,23 @@ class ReviewerProgress:
 
 
 def reviewer_progress(version: int) -> list[ReviewerProgress]:
-    """Return the progress of every reviewer with a review, by pseudonym. Runs one query."""
-    rows = Review.objects.filter(rule_set=version).order_by("by").values_list("by", "state", "active_seconds")
+    """Return the progress of every reviewer with a review, by pseudonym. Runs one query, which an index answers."""
+    columns = ("by", "state", "active_seconds")
+    rows = Review.objects.filter(rule_set=version).order_by(*columns).values_list(*columns)
     found = []
-    for by, reviews in groupby(rows, key=lambda row: row[0]):
-        states = [(state, seconds) for _, state, seconds in reviews]
-        times = [seconds / 60 for state, seconds in states if state == Review.State.SUBMITTED]
+    for by, reviews in groupby(rows.annotate(Count("pk")), key=lambda row: row[0]):
+        counts: Counter[str] = Counter()
+        times: list[float] = []
+        for _, state, seconds, count in reviews:
+            counts[state] += count
+            if state == Review.State.SUBMITTED:
+                times += [seconds / 60] * count
         found.append(
             ReviewerProgress(
                 by=by,
-                submitted=len(times),
-                open=sum(state == Review.State.OPEN for state, _ in states),
-                skipped=sum(state == Review.State.SKIPPED for state, _ in states),
+                submitted=counts[Review.State.SUBMITTED],
+                open=counts[Review.State.OPEN],
+                skipped=counts[Review.State.SKIPPED],
                 minutes=median(times) if times else None,
             )
         )
@@ -111,7 +117,7 @@ def reviewer_progress(version: int) -> list[ReviewerProgress]:
 def rates(request: HttpRequest) -> HttpResponse:
     """Show solve rates of all and of compliant sessions, and contrasts of models and of protocols."""
     rules = requested_rule_set(request)
-    rows = solve_rates(rules.version)
+    computed = SOLVE_RATES.current(rules)
     return render(
         request,
         "tutoring/review/solve_rates.html",
@@ -119,8 +125,9 @@ def rates(request: HttpRequest) -> HttpResponse:
             "rule_set": rules,
             "versions": rule_set_versions(),
             "rule_set_version": str(rules.version),
-            "rows": rows,
-            "contrasts": contrasts(rows),
+            "computed": computed,
+            "rows": computed.figures,
+            "contrasts": contrasts(computed.figures),
         },
     )
 
@@ -155,13 +162,13 @@ def _selected_sessions(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
         found = _sessions_of_rate(request, version)
     if "measure" in parameters:
         measure = _requested_measure(request, rules, "")
-        chosen = sessions_of(
-            complete_pairs(version),
+        outcomes = outcomes_of(
+            rules,
             measure,
             differing="differing" in parameters,
             reviewers=tuple(parameters.getlist("reviewer")),
         )
-        found = found.filter(pk__in=chosen)
+        found = found.filter(pk__in=outcomes.values("session"))
     if "by" in parameters:
         own = Review.objects.filter(
             rule_set=version, by=parameters["by"], state=parameters.get("state", "submitted")
@@ -176,9 +183,8 @@ def _selected_sessions(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
         both, one = Q(pk__in=first) & Q(pk__in=second), Q(pk__in=first) ^ Q(pk__in=second)
         found = reviewable().filter({"2": both, "1": one}.get(parameters["reviews"], Q()))
     if "settled" in parameters:
-        found = found.filter(
-            review_outcomes__in=_outcomes(version, disputed=parameters["settled"] == "disputed")
-        )
+        outcomes = _outcomes(version, disputed=parameters["settled"] == "disputed")
+        found = found.filter(pk__in=outcomes.values("session"))
     return found.listed().prefetch_related("review_outcomes").order_by("-recorded_at")
 
 
