@@ -28,6 +28,7 @@ from tutoring.models import (
     RuleCheck,
     Session,
     SessionEffort,
+    StoredFigures,
     Study,
     TrainingResult,
     Withdrawal,
@@ -114,6 +115,13 @@ class ReviewOutcomeAdmin(RecordedAdmin):
     list_display = ["session", "rule_set", "verdict", "at"]
     list_filter = ["rule_set", "verdict"]
     search_fields = ["session__id"]
+
+
+@admin.register(StoredFigures)
+class StoredFiguresAdmin(RecordedAdmin):
+    list_display = ["name", "rule_set", "computed_at"]
+    list_filter = ["rule_set"]
+    search_fields = ["name"]
 
 
 @admin.register(Flag)

@@ -2,31 +2,23 @@
 
 from django.db import migrations, models
 
+import tutoring.models.review
+
 
 def count_measures(apps, _schema_editor):
-    """Fill the bits of the measures from the stored tables. Outcomes under rule sets that are gone keep 0."""
-    import numpy as np
-
-    from tutoring.review.agreement import agreement_measures
+    """Fill the bits of the measures from the stored tables. Outcomes without the tables of a rule set keep 0."""
+    from tutoring.review.agreement import measure_bits
     from tutoring.rules import rule_set, rule_set_versions
 
     outcomes = apps.get_model("tutoring", "ReviewOutcome").objects
+    columns = ["counted_measures", "differing_measures"]
     for version in rule_set_versions():
         changed = []
-        for outcome in (
-            outcomes.filter(rule_set=version)
-            .only("counts", "counted_measures", "differing_measures")
-            .iterator(2000)
-        ):
-            start = 0
-            for position, measure in enumerate(agreement_measures(rule_set(version))):
-                size = len(measure.categories)
-                table = np.frombuffer(bytes(outcome.counts), "<i4", measure.cells, start).reshape(size, size)
-                start += table.nbytes
-                outcome.counted_measures |= int(table.any()) << position
-                outcome.differing_measures |= int(table.sum() > np.trace(table)) << position
+        for outcome in outcomes.filter(rule_set=version).only("counts", *columns).iterator(2000):
+            bits = measure_bits(bytes(outcome.counts), rule_set(version))
+            outcome.counted_measures, outcome.differing_measures = bits
             changed.append(outcome)
-        outcomes.bulk_update(changed, ["counted_measures", "differing_measures"], batch_size=500)
+        outcomes.bulk_update(changed, columns, batch_size=500)
 
 
 class Migration(migrations.Migration):
@@ -66,9 +58,9 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="reviewoutcome",
-            name="changed_at",
-            field=models.DateTimeField(
-                auto_now=True, help_text="Time of the last change here; `at` is that of the reviews."
+            name="revision",
+            field=tutoring.models.review.RevisionField(
+                default=0, editable=False, help_text="A new random number with each save."
             ),
         ),
         migrations.AddField(
@@ -88,7 +80,9 @@ class Migration(migrations.Migration):
         migrations.RunPython(count_measures, migrations.RunPython.noop),
         migrations.AddIndex(
             model_name="reviewoutcome",
-            index=models.Index(fields=["rule_set", "changed_at"], name="tutoring_re_rule_se_26c460_idx"),
+            index=models.Index(
+                fields=["rule_set", "session", "revision"], name="tutoring_re_rule_se_9936c9_idx"
+            ),
         ),
         migrations.AddIndex(
             model_name="session",

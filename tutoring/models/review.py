@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import uuid
 
 from django.conf import settings
@@ -11,6 +12,15 @@ from django.urls import reverse
 
 from tutoring.models.append_only import AppendOnlyModel, UndeletableModel
 from tutoring.models.sessions import Session
+
+
+class RevisionField(models.PositiveIntegerField):
+    """A random number that each save draws. A sum of them changes with each change of their rows, without a clock."""
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> int:  # noqa: ARG002
+        drawn = secrets.randbelow(2**31)
+        setattr(model_instance, self.attname, drawn)
+        return drawn
 
 
 class Review(UndeletableModel):
@@ -135,15 +145,14 @@ class ReviewOutcome(models.Model):
         help_text="Levels of help: number of the message, both reviewers' levels, and the adjudicated level or null.",
     )
     at = models.DateTimeField()
-    changed_at = models.DateTimeField(
-        auto_now=True, help_text="Time of the last change here; `at` is that of the reviews."
-    )
+    revision = RevisionField(default=0, editable=False, help_text="A new random number with each save.")
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["session", "rule_set"], name="one_review_outcome_per_rule_set")
         ]
-        indexes = [models.Index(fields=["rule_set", "changed_at"])]
+        # Holds all that tells whether stored figures are those of now.
+        indexes = [models.Index(fields=["rule_set", "session", "revision"])]
 
     def __str__(self) -> str:
         return f"{self.session_id} under rule set {self.rule_set}: {self.verdict or 'disputed'}"

@@ -23,7 +23,7 @@ from accounts.roles import Role, has_role
 from tutoring.checks.checking import check_after_commit
 from tutoring.models import AuditEntry, Flag, Review, ReviewOutcome, Session
 from tutoring.protocols import recorded_rules
-from tutoring.review.agreement import count_agreement
+from tutoring.review.agreement import count_agreement, measure_bits
 from tutoring.review.content import (
     Content,
     agreed_labels,
@@ -398,13 +398,15 @@ def review_outcome_of(
     first, second = (Content.from_json(review.content) for review in independent)
     contents = {slot: Content.from_json(review.content) for slot, review in slots.items()}
     decided = decided_content(contents, rules, _level_cap(session))
+    counts = count_agreement(first, second, rules)
     return ReviewOutcome(
         session=session,
         rule_set=rules.version,
         verdict=decided.verdict if decided else "",
         review=slots.get(Review.ADJUDICATION),
         reviewers=[review.by for review in independent],
-        **count_agreement(first, second, rules)._asdict(),
+        counts=counts,
+        **measure_bits(counts, rules)._asdict(),
         breaches=sorted(breaches(decided, rules)) if decided else [],
         levels=_levels(first, second, contents.get(Review.ADJUDICATION)),
         at=now,

@@ -73,32 +73,37 @@ class AgreementMeasure:
         return counted
 
 
-class AgreementCounts(NamedTuple):
-    """What `ReviewOutcome` stores of the agreement of two reviews."""
-
-    counts: bytes
-    """The tables of all measures."""
-    counted_measures: int
-    """Bit i is set if the table of measure i has a unit."""
-    differing_measures: int
-    """Bit i is set if the table of measure i has a unit off its diagonal."""
-
-
-def count_agreement(first: Content, second: Content, rules: RuleSet) -> AgreementCounts:
-    """Return the counts of two reviews.
+def count_agreement(first: Content, second: Content, rules: RuleSet) -> bytes:
+    """Return the tables of all measures as bytes for `ReviewOutcome.counts`.
 
     `first` is the review by the reviewer whose pseudonym comes first in alphabetical order.
     """
-    tables = [measure.table(first, second) for measure in agreement_measures(rules)]
-    return AgreementCounts(
-        counts=b"".join(table.tobytes() for table in tables),
-        counted_measures=_bits(table.any() for table in tables),
-        differing_measures=_bits(table.sum() > np.trace(table) for table in tables),
-    )
+    return b"".join(measure.table(first, second).tobytes() for measure in agreement_measures(rules))
 
 
-def _bits(flags: Iterable[Any]) -> int:
-    return sum(1 << position for position, flag in enumerate(flags) if flag)
+class MeasureBits(NamedTuple):
+    """The columns of `ReviewOutcome` that say which measures count the session."""
+
+    counted_measures: int = 0
+    """Bit i is set if the table of measure i has a unit."""
+    differing_measures: int = 0
+    """Bit i is set if the table of measure i has a unit off its diagonal."""
+
+
+def measure_bits(counts: bytes, rules: RuleSet) -> MeasureBits:
+    """Return the bits of `ReviewOutcome.counts`; no bit if these are not the tables of the rule set."""
+    measures = agreement_measures(rules)
+    if len(counts) != sum(measure.cells for measure in measures) * _STORED.itemsize:
+        return MeasureBits()
+    cells = np.frombuffer(counts, _STORED)
+    counted = differing = start = 0
+    for position, measure in enumerate(measures):
+        size = len(measure.categories)
+        table = cells[start : start + measure.cells].reshape(size, size)
+        start += measure.cells
+        counted |= int(table.any()) << position
+        differing |= int(table.sum() > np.trace(table)) << position
+    return MeasureBits(counted, differing)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.utils import timezone
 
-from tutoring.models import Assignment, Event, ReviewOutcome, RuleCheck, Session, StoredFigures, Study
-from tutoring.review.agreement import Agreement, measure_agreement
+from benchmark.models import Rejudging
+from tutoring.models import Event, RuleCheck, Session, StoredFigures, Study
+from tutoring.review.agreement import Agreement, counted_review_outcomes, measure_agreement
 from tutoring.review.detector_scores import DetectorScores, score_detectors
 from tutoring.review.solve_rates import SolveRateRow, solve_rates
 from tutoring.rules import RuleSet, rule_set, rule_set_versions
@@ -117,36 +118,35 @@ def store_figures(name: str, version: int) -> None:
 
 
 def _outcomes_state(version: int) -> RowsState:
-    """Return the state of the review outcomes and of the sessions that figures leave out."""
-    outcomes = ReviewOutcome.objects.filter(rule_set=version).aggregate(
-        count=Count("pk"), decided=Count("pk", filter=~Q(verdict="")), latest=Max("changed_at")
-    )
-    invalidated = Session.objects.filter(invalidated=True).count()
-    rehearsed = Assignment.objects.filter(study__rehearsal=True, session__isnull=False).count()
-    return RowsState(
-        outcomes["count"],
-        f"{DOCUMENT_VERSION} {outcomes['count']} {outcomes['decided']} {outcomes['latest']} {invalidated} {rehearsed}",
-    )
+    """Return the state of the review outcomes that figures count."""
+    outcomes = counted_review_outcomes(version).aggregate(count=Count("pk"), revisions=Sum("revision"))
+    return RowsState(outcomes["count"], f"{DOCUMENT_VERSION} {outcomes['count']} {outcomes['revisions']}")
 
 
 def _checks_state(version: int) -> RowsState:
     """Return the state of the review outcomes, the rule checks and the detectors."""
     sessions, fingerprint = _outcomes_state(version)
-    newest = RuleCheck.objects.aggregate(newest=Max("pk"))["newest"]
+    checks = RuleCheck.objects.aggregate(count=Count("pk"), newest=Max("pk"))
     detectors = " ".join(f"{one.name}@{one.version}:{','.join(one.clauses)}" for one in DETECTORS.values())
     return RowsState(
-        sessions, f"{fingerprint} {newest} {hashlib.sha256(detectors.encode()).hexdigest()[:16]}"
+        sessions,
+        f"{fingerprint} {checks['count']} {checks['newest']} {hashlib.sha256(detectors.encode()).hexdigest()[:16]}",
     )
 
 
 def _sessions_state(version: int) -> RowsState:
-    """Return the state of review outcomes, studies and sessions, which append an event when they change."""
+    """Return the state of review outcomes, studies and sessions, which append an event when they change.
+
+    The newest event alone could hide one that is committed after it, so what changes closed sessions is counted too.
+    """
     fingerprint = _outcomes_state(version).fingerprint
     sessions = Session.objects.filter(state=Session.State.CLOSED).count()
+    invalidated = Session.objects.filter(invalidated=True).count()
+    rejudgings = Rejudging.objects.filter(state=Rejudging.State.APPLIED).count()
     newest = Event.objects.aggregate(newest=Max("pk"))["newest"]
-    studies = sorted(Study.objects.values_list("pk", "state"))
+    studies = sorted(Study.objects.values_list("pk", "state", "rehearsal"))
     digest = hashlib.sha256(repr(studies).encode()).hexdigest()[:16]
-    return RowsState(sessions, f"{fingerprint} {sessions} {newest} {digest}")
+    return RowsState(sessions, f"{fingerprint} {sessions} {invalidated} {rejudgings} {newest} {digest}")
 
 
 def _compute_agreement(rules: RuleSet) -> Iterator[tuple[str, Any]]:
