@@ -132,8 +132,9 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     # PostgreSQL compiles a long query with JIT, which takes longer than any query of a page.
+    # Its default costs of random reads are those of spinning disks, with which it reads tables instead of indexes.
     _options = DATABASES["default"].setdefault("OPTIONS", {})
-    _options["options"] = f"-c jit=off {_options.get('options', '')}".strip()
+    _options["options"] = f"-c jit=off -c random_page_cost=1.1 {_options.get('options', '')}".strip()
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Queue server (Redis or Valkey): job queues and notifications of live pages. The database is authoritative.

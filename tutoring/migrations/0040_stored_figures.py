@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="reviewoutcome",
             index=models.Index(
-                fields=["rule_set", "session", "revision"], name="tutoring_re_rule_se_9936c9_idx"
+                fields=["rule_set", "verdict", "session", "revision"], name="tutoring_re_rule_se_948655_idx"
             ),
         ),
         migrations.AddIndex(

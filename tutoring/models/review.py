@@ -14,7 +14,7 @@ from tutoring.models.append_only import AppendOnlyModel, UndeletableModel
 from tutoring.models.sessions import Session
 
 
-class RevisionField(models.PositiveIntegerField):
+class RevisionField(models.PositiveIntegerField):  # type: ignore[type-arg]
     """A random number that each save draws. A sum of them changes with each change of their rows, without a clock."""
 
     def pre_save(self, model_instance: models.Model, add: bool) -> int:  # noqa: ARG002
@@ -151,8 +151,8 @@ class ReviewOutcome(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["session", "rule_set"], name="one_review_outcome_per_rule_set")
         ]
-        # Holds all that tells whether stored figures are those of now.
-        indexes = [models.Index(fields=["rule_set", "session", "revision"])]
+        # Holds all that pages count, and all that tells whether stored figures are those of now.
+        indexes = [models.Index(fields=["rule_set", "verdict", "session", "revision"])]
 
     def __str__(self) -> str:
         return f"{self.session_id} under rule set {self.rule_set}: {self.verdict or 'disputed'}"

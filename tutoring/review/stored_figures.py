@@ -15,7 +15,7 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.utils import timezone
 
 from benchmark.models import Rejudging
-from tutoring.models import Event, RuleCheck, Session, StoredFigures, Study
+from tutoring.models import Assignment, Event, RuleCheck, Session, StoredFigures, Study
 from tutoring.review.agreement import Agreement, counted_review_outcomes, measure_agreement
 from tutoring.review.detector_scores import DetectorScores, score_detectors
 from tutoring.review.solve_rates import SolveRateRow, solve_rates
@@ -143,10 +143,12 @@ def _sessions_state(version: int) -> RowsState:
     sessions = Session.objects.filter(state=Session.State.CLOSED).count()
     invalidated = Session.objects.filter(invalidated=True).count()
     rejudgings = Rejudging.objects.filter(state=Rejudging.State.APPLIED).count()
+    assigned = Assignment.objects.filter(session__isnull=False).count()
     newest = Event.objects.aggregate(newest=Max("pk"))["newest"]
     studies = sorted(Study.objects.values_list("pk", "state", "rehearsal"))
     digest = hashlib.sha256(repr(studies).encode()).hexdigest()[:16]
-    return RowsState(sessions, f"{fingerprint} {sessions} {invalidated} {rejudgings} {newest} {digest}")
+    numbers = f"{sessions} {invalidated} {rejudgings} {assigned} {newest}"
+    return RowsState(sessions, f"{fingerprint} {numbers} {digest}")
 
 
 def _compute_agreement(rules: RuleSet) -> Iterator[tuple[str, Any]]:

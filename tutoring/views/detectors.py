@@ -84,6 +84,8 @@ def messages(request: HttpRequest) -> HttpResponse:
             "messages_found": [
                 CountedMessage(sessions[one.session_id], one.seq, texts[one.session_id, one.seq])
                 for one in shown
+                # The session may have been erased during the computation of the figures.
+                if (one.session_id, one.seq) in texts
             ],
             "query": query_without_page(request),
         },

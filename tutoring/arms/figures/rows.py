@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -19,7 +18,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.urls import reverse
 
 from benchmark.methods import METHODS, SettingsError
-from benchmark.models import Judgement, Problem, Run, WorkItem
+from benchmark.models import Judgement, Problem, Rejudging, Run, WorkItem
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.providers.worlds import StoppingRule
 from benchmark.runner.manifest import hash_of_problems
@@ -188,8 +187,8 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int) -> ComparedRows:
     changed = _changed_runs(runs, known.values())
     hashes = _problem_hashes(runs, changed, known)
     states = _states_of_items(runs)
-    invalidated = _invalidated_chains(runs)
-    arms = [_arm(run, (states[run.pk][WorkItem.State.DONE], invalidated[run.pk])) for run in runs]
+    sessions = _states_of_sessions(runs)
+    arms = [_arm(run, sessions[run.pk]) for run in runs]
     for arm in arms:
         _leave_out_items(arm, states[arm.run.pk], left_out)
         if arm.run.pk in changed:
@@ -301,20 +300,31 @@ def _sessions_of(run: Run) -> QuerySet[Session]:
     return Session.objects.filter(work_item__run=run, invalidated=False)
 
 
-def _invalidated_chains(runs: Sequence[Run]) -> dict[UUID, tuple[int, ...]]:
-    """Return the work items of each run whose sessions are invalidated."""
-    found: dict[UUID, list[int]] = {run.pk: [] for run in runs}
-    rows = Session.objects.filter(invalidated=True, work_item__run__in=runs).order_by("work_item")
-    for run, item in rows.values_list("work_item__run", "work_item"):
-        found[run].append(item)
-    return {run: tuple(items) for run, items in found.items()}
+class _SessionsState(NamedTuple):
+    """What changes with the counted chains of a run: each number only grows."""
+
+    sessions: int
+    invalidated: int
+    rejudgings: int
+    """The applied rejudgings of the site, which replace verdicts."""
 
 
-def _arm(run: Run, sessions: tuple[int, tuple[int, ...]]) -> ArmRows:
+def _states_of_sessions(runs: Sequence[Run]) -> dict[UUID, _SessionsState]:
+    """Return the state of the sessions of each run. Runs two queries."""
+    rejudgings = Rejudging.objects.filter(state=Rejudging.State.APPLIED).count()
+    rows = Session.objects.filter(work_item__run__in=runs).order_by().values_list("work_item__run")
+    counts = rows.annotate(sessions=Count("pk"), invalidated=Count("pk", filter=Q(invalidated=True)))
+    found = {run.pk: _SessionsState(0, 0, rejudgings) for run in runs}
+    for run, sessions, invalidated in counts:
+        found[run] = _SessionsState(sessions, invalidated, rejudgings)
+    return found
+
+
+def _arm(run: Run, state: _SessionsState) -> ArmRows:
     name = _name(run)
     scripted = bool(run.manifest.get("scripted_model")) or is_scripted(parse_model_spec(run.model_spec))
     starts = tuple(_starts(run).items()) if name.endswith(YOKED) else None
-    counted = _counted(run.pk, starts, (*sessions, run.rejudged_at))
+    counted = _counted(run.pk, starts, state)
     return ArmRows(
         name=name, policy=run.method.removeprefix(PREFIX), run=run, simulated=scripted, counted=counted
     )
@@ -324,12 +334,9 @@ def _arm(run: Run, sessions: tuple[int, tuple[int, ...]]) -> ArmRows:
 def _counted(
     run: UUID,
     starts: tuple[tuple[tuple[int, int], UUID], ...] | None,
-    _state: tuple[int, tuple[int, ...], datetime | None],
+    _state: _SessionsState,
 ) -> CountedChains:
-    """Return the counted chains of a run.
-
-    They are cached until a work item of the run ends, one of its sessions is invalidated, or its verdicts are replaced.
-    """
+    """Return the counted chains of a run. They are cached until the state of its sessions changes."""
     chains: dict[int, dict[str, int]] = defaultdict(dict)
     yoked: dict[UUID, tuple[int, str]] = {}
     sessions = Session.objects.filter(work_item__run=run, invalidated=False).order_by()
