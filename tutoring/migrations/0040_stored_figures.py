@@ -98,6 +98,18 @@ class Migration(migrations.Migration):
                 name="reviewable_session",
             ),
         ),
+        migrations.AddIndex(
+            model_name="session",
+            index=models.Index(
+                condition=models.Q(("state", "closed"), _negated=True),
+                fields=["tutor", "problem"],
+                name="open_session",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="session",
+            index=models.Index(fields=["id", "origin", "tutor", "invalidated"], name="session_by_key"),
+        ),
         migrations.AddConstraint(
             model_name="storedfigures",
             constraint=models.UniqueConstraint(

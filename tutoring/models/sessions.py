@@ -148,6 +148,12 @@ class Session(models.Model):
             models.Index(fields=["origin", "state", "number", "outcome", "problem", "protocol"]),
             # The few sessions that figures leave out. Figures read them instead of a column of every session.
             models.Index(fields=["id"], name="invalidated_session", condition=models.Q(invalidated=True)),
+            # The few sessions that tutors still hold, for the state of each problem in their lists.
+            models.Index(
+                fields=["tutor", "problem"], name="open_session", condition=~models.Q(state="closed")
+            ),
+            # Holds all that the queue counts of sessions which reviews name.
+            models.Index(fields=["id", "origin", "tutor", "invalidated"], name="session_by_key"),
             # Its size is the number of sessions that may be reviewed.
             models.Index(
                 fields=["origin", "tutor", "id"],

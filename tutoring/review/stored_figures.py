@@ -119,7 +119,7 @@ def store_figures(name: str, version: int) -> None:
 
 def _outcomes_state(version: int) -> RowsState:
     """Return the state of the review outcomes that figures count."""
-    outcomes = counted_review_outcomes(version).aggregate(count=Count("pk"), revisions=Sum("revision"))
+    outcomes = counted_review_outcomes(version).aggregate(count=Count("session"), revisions=Sum("revision"))
     return RowsState(outcomes["count"], f"{DOCUMENT_VERSION} {outcomes['count']} {outcomes['revisions']}")
 
 

@@ -137,11 +137,16 @@ def rates(request: HttpRequest) -> HttpResponse:
 def sessions(request: HttpRequest) -> HttpResponse:
     """List the sessions that a figure counts. The address holds the filters of `_selected_sessions`."""
     rules = requested_rule_set(request)
+    selected = _selected_sessions(request, rules).order_by("-recorded_at")
+    page = requested_page(request, selected.values_list("pk", flat=True))
+    # The rows of one page are read after the order is known: databases sort keys much faster than whole rows.
+    rows = Session.objects.listed().prefetch_related("review_outcomes").in_bulk(list(page.object_list))
     return render(
         request,
         "tutoring/review/sessions.html",
         {
-            "sessions": requested_page(request, _selected_sessions(request, rules)),
+            "page": page,
+            "sessions": [rows[key] for key in page.object_list],
             "query": query_without_page(request),
             "rule_set": rules,
         },
@@ -185,7 +190,7 @@ def _selected_sessions(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
     if "settled" in parameters:
         outcomes = _outcomes(version, disputed=parameters["settled"] == "disputed")
         found = found.filter(pk__in=outcomes.values("session"))
-    return found.listed().prefetch_related("review_outcomes").order_by("-recorded_at")
+    return found
 
 
 def _outcomes(version: int, *, disputed: bool) -> QuerySet[ReviewOutcome]:

@@ -128,7 +128,7 @@ def progress(version: int) -> dict[str, int]:
     ).exclude(session__in=invalidated)
     counted = ReviewOutcome.objects.filter(rule_set=version).exclude(session__in=invalidated)
     outcomes = counted.aggregate(
-        settled=Count("pk", filter=~Q(verdict="")), disputed=Count("pk", filter=Q(verdict=""))
+        settled=Count("session", filter=~Q(verdict="")), disputed=Count("session", filter=Q(verdict=""))
     )
     two = outcomes["settled"] + outcomes["disputed"]  # every session with both reviews has an outcome
     return {"sessions": reviewable().count(), "one": submitted.count() - 2 * two, "two": two, **outcomes}
