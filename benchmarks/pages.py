@@ -213,7 +213,9 @@ def add_rows() -> None:
     said = {"mode": "talk", "text": "Look at the sample again.", "sent": "Look at the sample again."}
     seq = session.events.count() + 1
     Event.objects.create(session=session, seq=seq, kind=Event.Kind.MESSAGE, data=said, at=now)
-    ReviewOutcome.objects.filter(pk=ReviewOutcome.objects.earliest("pk").pk).update(at=now)
+    outcome = ReviewOutcome.objects.earliest("pk")
+    outcome.at = now
+    outcome.save()
 
 
 def fill(tutor: User, count: int) -> tuple[UUID, str]:
