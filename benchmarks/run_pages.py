@@ -1,93 +1,54 @@
-"""Server time of the pages of runs over 500 problems, by default with 100 000 generations in 25 runs.
+"""Server time of the pages of runs with 100 000 generations in 25 runs over 500 problems.
 
-    python -m benchmarks.run_pages [--postgres] [--generations N]
+    python -m benchmarks.run_pages
 
-Targets: 100 ms and 25 times the floor for every page (docs/architecture.md). The floor is the 404 page of the same
-server for the same visitor. The figures of the runs are stored as at their end; the column "without" is the time of a
-page before they are stored, which measures them. The column "first" is the first view of a page.
+Target: 100 ms a page (docs/architecture.md). The floor is the 404 page of the same server for the same visitor. The
+figures of the runs are stored as at their end; the column "without" is the time of a page before they are stored, which
+measures them. The column "first" is the first view of a page.
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
+import os
 import statistics
 import sys
+import tempfile
 from typing import TYPE_CHECKING
 
-from benchmarks.page_times import (
-    MOST_FLOORS,
-    TARGET,
-    analyze,
-    copy_rows,
-    new_site,
-    percentile,
-    seconds,
-    timed,
-)
+from benchmarks.pages import TARGET, percentile, seconds, timed
 
 if TYPE_CHECKING:
-    from django.test import Client
-
     from benchmark.models import Run
 
-PROBLEMS, ATTEMPTS, STEPS = 500, 2, 4
-SLOW_PROBLEMS = 300
-"""Problems with a slow program that every arm of slow programs repairs once."""
+RUNS, PROBLEMS, ATTEMPTS, STEPS = 25, 500, 2, 4
 MESSAGE = "Bessie counts the grass of every field. " * 75
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--postgres", action="store_true")
-    parser.add_argument("--generations", type=int, default=100_000)
-    arguments = parser.parse_args()
-    with new_site(arguments.postgres):
-        return measure(arguments.generations)
+    with tempfile.TemporaryDirectory(prefix="hintbench-run-pages-") as var:
+        os.environ["HINTBENCH_VAR"] = var
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        import django
+
+        django.setup()
+        return measure()
 
 
-def measure(generations: int) -> int:
-    """Fill a problem bank, time every page and print the table; return 1 if a page misses a target."""
-    from benchmark.models import Run
+def measure() -> int:
+    """Fill a problem bank, time every page and print the table; return 1 if a page misses the target."""
+    from django.contrib.auth.models import Group, User
+    from django.core.management import call_command
+    from django.test import Client
+
     from benchmark.reports.cached_report import store_report
 
     logging.disable(logging.WARNING)  # the floor is a missing page
-    client, pages = fill_site(generations)
-    floor = statistics.median(one.cpu for one in seconds(client, "/nowhere/", 404))
-    without = {name: timed(client, address, 200).wall for name, address in pages.items()}
-    for run in Run.objects.filter(state="finished"):
-        store_report(run)
-    print(
-        f"{'page':<12} {'without ms':>10} {'first ms':>9} {'median ms':>10} {'p95 ms':>8} {'CPU ms':>8} {'x floor':>8}"
-    )
-    print(f"{'floor (404)':<12} {'':>10} {'':>9} {'':>10} {'':>8} {floor * 1e3:8.1f}")
-    slow = 0
-    for name, address in pages.items():
-        first_view = timed(client, address, 200).wall
-        times = seconds(client, address, 200)
-        wall, cpu = (statistics.median(one[place] for one in times) for place in (0, 1))
-        print(
-            f"{name:<12} {without[name] * 1e3:10.1f} {first_view * 1e3:9.1f} {wall * 1e3:10.1f} "
-            f"{percentile([one.wall for one in times]) * 1e3:8.1f} {cpu * 1e3:8.1f} {cpu / floor:8.1f}"
-        )
-        slow += wall > TARGET or cpu > MOST_FLOORS * floor
-    return 1 if slow else 0
-
-
-def fill_site(generations: int) -> tuple[Client, dict[str, str]]:
-    """Fill a migrated database; return a researcher who is logged in, and the addresses of the pages."""
-    from django.contrib.auth.models import Group, User
-    from django.test import Client
-
-    from benchmark.models import GrowthCurve
-
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
     researcher = User.objects.create_user("researcher")
     researcher.groups.set(Group.objects.filter(name="researcher"))
-    runs = fill(generations // (PROBLEMS * ATTEMPTS * STEPS))
-    slow = "&".join(f"run={run.pk}" for run in fill_slow_runs())
-    analyze()
+    runs = fill()
     client = Client(SERVER_NAME="localhost")
     client.force_login(researcher)
     first, second, third = (str(run.pk) for run in runs[:3])
@@ -106,18 +67,33 @@ def fill_site(generations: int) -> tuple[Client, dict[str, str]]:
         "differences": f"/runs/compare/?run={first}&run={second}&run={third}&plot=differences&as=csv",
         "curves": "/runs/ablations/",
         "published": "/runs/published/",
-        "slow programs": f"/runs/slow/?{slow}",
-        "growth": GrowthCurve.objects.all()[0].get_absolute_url(),
     }
-    return client, pages
+    floor = statistics.median(one.cpu for one in seconds(client, "/nowhere/", 404))
+    without = {name: timed(client, address, 200).wall for name, address in pages.items()}
+    for run in runs[:-1]:
+        store_report(run)
+    print(
+        f"{'page':<12} {'without ms':>10} {'first ms':>9} {'median ms':>10} {'p95 ms':>8} {'CPU ms':>8} {'x floor':>8}"
+    )
+    print(f"{'floor (404)':<12} {'':>10} {'':>9} {'':>10} {'':>8} {floor * 1e3:8.1f}")
+    slow = 0
+    for name, address in pages.items():
+        first_view = timed(client, address, 200).wall
+        times = seconds(client, address, 200)
+        wall, cpu = (statistics.median(one[place] for one in times) for place in (0, 1))
+        print(
+            f"{name:<12} {without[name] * 1e3:10.1f} {first_view * 1e3:9.1f} {wall * 1e3:10.1f} "
+            f"{percentile([one.wall for one in times]) * 1e3:8.1f} {cpu * 1e3:8.1f} {cpu / floor:8.1f}"
+        )
+        slow += wall > TARGET
+    return 1 if slow else 0
 
 
-def fill(count: int) -> list[Run]:
-    """Create `count` runs with several attempts a problem and several replies an attempt; the last run is open."""
+def fill() -> list[Run]:
+    """Create runs with several attempts a problem and several replies an attempt; the last run is open."""
     from dataclasses import asdict
     from datetime import date
 
-    from django.db.models import OuterRef, Subquery
     from django.utils import timezone
 
     from benchmark.methods import METHODS, parse_settings
@@ -157,10 +133,10 @@ def fill(count: int) -> list[Run]:
             parameters=asdict(
                 parse_settings(method.settings, [f"p={number % 5 + 1}", f"i={STEPS - 1}", f"seed={number // 5}"])
             ),
-            state="open" if number == count - 1 else "finished", manifest={},
-            finished_at=None if number == count - 1 else timezone.now(),
+            state="open" if number == RUNS - 1 else "finished", manifest={},
+            finished_at=None if number == RUNS - 1 else timezone.now(),
         )
-        for number in range(count)
+        for number in range(RUNS)
     )  # fmt: skip
     for number, run in enumerate(runs):
         attempts = [(place, chain) for chain in range(ATTEMPTS) for place in range(PROBLEMS)]
@@ -174,113 +150,27 @@ def fill(count: int) -> list[Run]:
             )
             for place, chain in attempts
         )  # fmt: skip
-        WorkItem.objects.bulk_create(
+        items = WorkItem.objects.bulk_create(
             WorkItem(run=run, problem=problems[place], chain=chain, state="done", judgement=judgement)
             for (place, chain), judgement in zip(attempts, judgements, strict=True)
         )
-    Generation.objects.bulk_create(
-        (
-            Generation(
-                work_item=item, step=step, purpose="reflect" if step else "solve", template_hash="",
-                messages=[{"role": "user", "content": MESSAGE}], prompt_hash=f"{step}", parameters={},
-                model_returned="m", text=MESSAGE, code=f"print({step})\n" * 40, input_tokens=1000,
-                output_tokens=500, latency=1.5, sample_judgement=failed[place % PROBLEMS],
-            )
-            for place, item in enumerate(runs[0].items.order_by("chain", "problem_id"))
-            for step in range(STEPS)
-        ),
-        batch_size=2000,
-    )  # fmt: skip
-    copy_rows(
-        Generation,
-        "JOIN benchmark_workitem item ON item.id = one.work_item_id JOIN benchmark_workitem other "
-        "ON other.problem_id = item.problem_id AND other.chain = item.chain AND other.run_id <> item.run_id",
-        work_item_id="other.id",
-    )
-    last = Generation.objects.filter(work_item=OuterRef("pk"), step=STEPS - 1)
-    WorkItem.objects.update(selected=Subquery(last.values("pk")))
-    return runs
-
-
-def fill_slow_runs() -> list[Run]:
-    """Create a run of three arms of slow programs, whose start and last programs have growth curves."""
-    from django.utils import timezone
-
-    from benchmark.growth.examples import QUADRATIC
-    from benchmark.judging import source_hash
-    from benchmark.methods.slow import STARTS
-    from benchmark.models import (
-        Dataset,
-        Generation,
-        GrowthCurve,
-        Judgement,
-        Problem,
-        Run,
-        Submission,
-        WorkItem,
-    )
-
-    def store_programs(source: str) -> list[Submission]:
-        stored = Submission.objects.bulk_create(
-            Submission(problem=problem, language="python", source=source, source_hash=source_hash(source))
-            for problem in problems
-        )
-        GrowthCurve.objects.bulk_create(
-            GrowthCurve(
-                submission=submission,
-                recipe_hash="1",
-                judge_version="j",
-                state="done",
-                points=QUADRATIC.to_json(),
-            )
-            for submission in stored
-        )
-        return stored
-
-    dataset = Dataset.objects.create(name="slow", format="icpc")
-    problems = Problem.objects.bulk_create(
-        Problem(
-            dataset=dataset, external_id=f"{number:03}_slow", title=f"Slow {number}", statement=MESSAGE,
-            time_limit=2, memory_limit=2**28, checker={}, content_hash="0" * 64,
-        )
-        for number in range(SLOW_PROBLEMS)
-    )  # fmt: skip
-    slow = "# slow\nprint(1)\n"
-    starts = {
-        problem.external_id: [{"submission": submission.pk, "right": True}]
-        for problem, submission in zip(problems, store_programs(slow), strict=True)
-    }
-    runs = []
-    for number, arm in enumerate(("told", "profile", "analysis")):
-        run = Run.objects.create(
-            dataset=dataset, method=f"slow-{arm}", model_spec="openai:m", state="finished",
-            parameters={"language": "python", "r": 3, "starts": 1}, finished_at=timezone.now(),
-            manifest={"prepared": {STARTS: starts}, "scripted_model": False},
+        generations = Generation.objects.bulk_create(
+            (
+                Generation(
+                    work_item=item, step=step, purpose="reflect" if step else "solve", template_hash="",
+                    messages=[{"role": "user", "content": MESSAGE}], prompt_hash=f"{step}", parameters={},
+                    model_returned="m", text=MESSAGE,
+                    code=f"print({step})\n" * 40, input_tokens=1000, output_tokens=500, latency=1.5,
+                    sample_judgement=failed[place],
+                )
+                for item, (place, _) in zip(items, attempts, strict=True)
+                for step in range(STEPS)
+            ),
+            batch_size=2000,
         )  # fmt: skip
-        repaired = f"# {arm}\nprint(1)\n"
-        judgements = Judgement.objects.bulk_create(
-            Judgement(
-                submission=submission, suite="all", policy="fair", state="done", problem_hash="0" * 64,
-                verdict="TLE" if (place * 7 + number * 5) % 3 else "AC",
-            )
-            for place, submission in enumerate(store_programs(repaired))
-        )  # fmt: skip
-        items = WorkItem.objects.bulk_create(
-            WorkItem(run=run, problem=problem, chain=0, state="done", judgement=judgement)
-            for problem, judgement in zip(problems, judgements, strict=True)
-        )
-        common = {"messages": [], "parameters": {}, "text": "", "latency": 0.0}
-        Generation.objects.bulk_create(
-            Generation(
-                work_item=item, step=step, purpose="repair" if step else "recorded",
-                code=repaired if step == 3 else f"# {arm} {step}\n" if step else slow,
-                hidden_judgement=judgement if step else None, input_tokens=500 * step, output_tokens=500 * step,
-                **common,
-            )
-            for item, judgement in zip(items, judgements, strict=True)
-            for step in range(4)
-        )  # fmt: skip
-        runs.append(run)
+        for item, generation in zip(items, generations[STEPS - 1 :: STEPS], strict=True):
+            item.selected = generation
+        WorkItem.objects.bulk_update(items, ["selected"], batch_size=500)
     return runs
 
 

@@ -131,9 +131,6 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    # PostgreSQL compiles a long query with JIT, which takes longer than any query of a page.
-    _options = DATABASES["default"].setdefault("OPTIONS", {})
-    _options["options"] = f"-c jit=off {_options.get('options', '')}".strip()
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Queue server (Redis or Valkey): job queues and notifications of live pages. The database is authoritative.
@@ -166,7 +163,6 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
     "benchmark.runner.program_operations.perform": (int,),
     "benchmark.worker.reports.store_run_report": (str,),
     "benchmark.worker.reports.store_similarity_figures": (str,),
-    "tutoring.sweeps.store_figures": (str, int),
 }
 MODEL_WORKER_JOBS = frozenset({"benchmark.runner.distribution.work_on_run"})
 """The jobs that call models. Model workers run these only, and judge workers run all others."""
@@ -195,7 +191,6 @@ WORKER_SWEEPS = [
     "tutoring.sweeps.record_missed_verdicts",
     "tutoring.sweeps.advance_studies",
     "tutoring.sweeps.check_automatic_sessions",
-    "tutoring.sweeps.enqueue_stale_figures",
     "tutoring.sweeps.apply_retention",
     "tutoring.effort.projection.project_efforts",
 ]

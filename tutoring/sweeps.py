@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import datetime, timedelta
 
-import django_rq
-import redis
 from django.conf import settings
 from django.utils import timezone
-from rq.job import Job
 
 from benchmark.models import Judgement
 from tutoring.actions import record_verdict
 from tutoring.checks.checking import check_session
 from tutoring.models import Session, Study
-from tutoring.review import stored_figures
-
-logger = logging.getLogger(__name__)
-
-QUEUE = "background"
-"""The queue that workers serve after runs."""
-
-_KEEP_FAILED = 3_600
-"""Seconds before a job that failed is enqueued again."""
 
 CHECKED_AT_ONCE = 20
 """Automatic sessions that one sweep checks. A worker must soon look for executions again."""
@@ -56,25 +43,6 @@ def check_automatic_sessions() -> None:
     unchecked = Session.objects.filter(origin=Session.Origin.AUTOMATIC, rule_checks=None)
     for session in unchecked.select_related("problem", "protocol").order_by("recorded_at")[:CHECKED_AT_ONCE]:
         check_session(session)
-
-
-def enqueue_stale_figures() -> None:
-    """Enqueue the computation of figures over reviewed sessions whose rows have changed, each once."""
-    try:
-        for name, version in stored_figures.stale_figures():
-            queue = django_rq.get_queue(QUEUE)
-            job = f"figures-{name}-{version}".replace(" ", "-")
-            if not Job.exists(job, connection=queue.connection):
-                queue.enqueue(
-                    store_figures, name, version, job_id=job, result_ttl=0, failure_ttl=_KEEP_FAILED
-                )
-    except redis.RedisError as error:  # the next sweep enqueues them
-        logger.warning("figures are not enqueued, because the queue server is unavailable: %s", error)
-
-
-def store_figures(name: str, version: int) -> None:
-    """Compute and store figures, as a job of the queue."""
-    stored_figures.store_figures(name, version)
 
 
 def apply_retention() -> None:

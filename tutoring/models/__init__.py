@@ -7,7 +7,7 @@ from tutoring.models.program_scores import ProgramScore
 from tutoring.models.protocols import Consent, Protocol
 from tutoring.models.replay import HintCard, Placement, ReplayDraw, ReplayRun, ReplayState
 from tutoring.models.replies import Reply, ReplyDelta
-from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, StoredFigures, TrainingResult
+from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
 from tutoring.models.sessions import DEBRIEF, Draft, Event, Session
 from tutoring.models.studies import Arm, Assignment, Deviation, Look, Study
@@ -41,7 +41,6 @@ __all__ = [
     "RuleCheck",
     "Session",
     "SessionEffort",
-    "StoredFigures",
     "Study",
     "TrainingResult",
     "Withdrawal",

@@ -120,12 +120,6 @@ class ReviewOutcome(models.Model):
     counts = models.BinaryField(
         default=b"", help_text="Agreement tables of all measures (tutoring.review.agreement)."
     )
-    counted_measures = models.BigIntegerField(
-        default=0, help_text="Bit i: the session has a unit of measure i of the rule set."
-    )
-    differing_measures = models.BigIntegerField(
-        default=0, help_text="Bit i: the reviewers differ on a unit of measure i of the rule set."
-    )
     breaches = models.JSONField(
         default=list,
         help_text="Decided forbidden clauses as pairs of message and clause; empty while disputed.",
@@ -135,15 +129,11 @@ class ReviewOutcome(models.Model):
         help_text="Levels of help: number of the message, both reviewers' levels, and the adjudicated level or null.",
     )
     at = models.DateTimeField()
-    changed_at = models.DateTimeField(
-        auto_now=True, help_text="Time of the last change here; `at` is that of the reviews."
-    )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["session", "rule_set"], name="one_review_outcome_per_rule_set")
         ]
-        indexes = [models.Index(fields=["rule_set", "changed_at"])]
 
     def __str__(self) -> str:
         return f"{self.session_id} under rule set {self.rule_set}: {self.verdict or 'disputed'}"
@@ -163,27 +153,6 @@ class ReviewOutcome(models.Model):
             seq: min(first, second) if adjudicated is None else adjudicated
             for seq, first, second, adjudicated in self.levels
         }
-
-
-class StoredFigures(models.Model):
-    """Figures over many sessions, which a worker computes and pages read (tutoring.review.stored_figures)."""
-
-    name = models.CharField(max_length=300)
-    rule_set = models.PositiveIntegerField()
-    fingerprint = models.CharField(
-        max_length=200, help_text="Version of the document and state of the rows that the figures count."
-    )
-    figures = models.JSONField()
-    computed_at = models.DateTimeField()
-
-    class Meta:
-        verbose_name_plural = "stored figures"
-        constraints = [
-            models.UniqueConstraint(fields=["name", "rule_set"], name="stored_figures_once_per_rule_set")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.name} under rule set {self.rule_set}, {self.computed_at:%Y-%m-%d %H:%M}"
 
 
 class Flag(models.Model):

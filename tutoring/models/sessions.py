@@ -144,16 +144,10 @@ class Session(models.Model):
         indexes = [
             models.Index(fields=["-recorded_at"]),
             models.Index(fields=["tutor", "-recorded_at"]),
+            # Holds all that the queue of reviews counts.
+            models.Index(fields=["state", "invalidated", "code_generations", "origin", "tutor", "id"]),
             # Holds all that selects the sessions of people for the figures of arms.
             models.Index(fields=["origin", "state", "number", "outcome", "problem", "protocol"]),
-            # The few sessions that figures leave out. Figures read them instead of a column of every session.
-            models.Index(fields=["id"], name="invalidated_session", condition=models.Q(invalidated=True)),
-            # Its size is the number of sessions that may be reviewed.
-            models.Index(
-                fields=["origin", "tutor", "id"],
-                name="reviewable_session",
-                condition=models.Q(state="closed", invalidated=False, code_generations__gt=0),
-            ),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -374,10 +374,7 @@ def record_review_outcome(session: Session, version: int, now: datetime) -> None
     )
     if {review.slot for review in submitted} >= set(Review.INDEPENDENT):
         outcome = review_outcome_of(session, rule_set(version), submitted, now)
-        columns = (
-            "verdict", "review", "reviewers", "counts", "counted_measures", "differing_measures", "breaches",
-            "levels", "at",
-        )  # fmt: skip
+        columns = ("verdict", "review", "reviewers", "counts", "breaches", "levels", "at")
         values = {name: getattr(outcome, name) for name in columns}
         ReviewOutcome.objects.update_or_create(session=session, rule_set=version, defaults=values)
         if outcome.verdict and _level_cap(session) is not None:
@@ -404,7 +401,7 @@ def review_outcome_of(
         verdict=decided.verdict if decided else "",
         review=slots.get(Review.ADJUDICATION),
         reviewers=[review.by for review in independent],
-        **count_agreement(first, second, rules)._asdict(),
+        counts=count_agreement(first, second, rules),
         breaches=sorted(breaches(decided, rules)) if decided else [],
         levels=_levels(first, second, contents.get(Review.ADJUDICATION)),
         at=now,

@@ -3,8 +3,8 @@
 Adjudications and invalidated sessions are excluded.
 
 The agreement of a session's two reviews is counted once, when both are submitted, and stored in the session's review
-outcome: the tables of all measures, concatenated. Every coefficient is computed from sums of these rows, not from
-reviews. Two numbers beside them, with a bit for each measure, say what the session counts for.
+outcome: the tables of all measures, concatenated. Every coefficient is computed from sums of these rows, so pages read
+no reviews.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, Self
+from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db.models import F, QuerySet, TextField
+from django.db.models import Count, Max, QuerySet, TextField
 from django.db.models.functions import Cast
 from numpy.typing import NDArray
 
 from benchmark.metrics import Interval
-from tutoring.models import ReviewOutcome, Session
+from tutoring.models import ReviewOutcome
 from tutoring.review.coefficients import (
     Coefficient,
     Tables,
@@ -73,32 +74,12 @@ class AgreementMeasure:
         return counted
 
 
-class AgreementCounts(NamedTuple):
-    """What `ReviewOutcome` stores of the agreement of two reviews."""
-
-    counts: bytes
-    """The tables of all measures."""
-    counted_measures: int
-    """Bit i is set if the table of measure i has a unit."""
-    differing_measures: int
-    """Bit i is set if the table of measure i has a unit off its diagonal."""
-
-
-def count_agreement(first: Content, second: Content, rules: RuleSet) -> AgreementCounts:
-    """Return the counts of two reviews.
+def count_agreement(first: Content, second: Content, rules: RuleSet) -> bytes:
+    """Return the tables of all measures as bytes for `ReviewOutcome.counts`.
 
     `first` is the review by the reviewer whose pseudonym comes first in alphabetical order.
     """
-    tables = [measure.table(first, second) for measure in agreement_measures(rules)]
-    return AgreementCounts(
-        counts=b"".join(table.tobytes() for table in tables),
-        counted_measures=_bits(table.any() for table in tables),
-        differing_measures=_bits(table.sum() > np.trace(table) for table in tables),
-    )
-
-
-def _bits(flags: Iterable[Any]) -> int:
-    return sum(1 << position for position, flag in enumerate(flags) if flag)
+    return b"".join(measure.table(first, second).tobytes() for measure in agreement_measures(rules))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +98,9 @@ class ReviewPairs:
     def __len__(self) -> int:
         return len(self.sessions)
 
-    def tables(self, measure: AgreementMeasure, counts: NDArray[Any] | None = None) -> Tables:
+    def tables(
+        self, measure: AgreementMeasure, counts: NDArray[np.float32] | NDArray[np.int32] | None = None
+    ) -> Tables:
         """Return the tables of one measure, one for each session or for each given row of summed counts.
 
         Shape: (rows, categories, categories).
@@ -129,16 +112,29 @@ class ReviewPairs:
         rows = (self.counts if counts is None else counts)[:, start : start + measure.cells]
         return np.asarray(rows, float).reshape(len(rows), size, size)
 
+    def reviewed_by(self, reviewers: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Return a mask of the sessions that these two people reviewed; of all sessions for an empty tuple."""
+        return np.array([not reviewers or names == reviewers for names in self.reviewers], bool)
+
 
 def counted_review_outcomes(version: int) -> QuerySet[ReviewOutcome]:
     """Return the review outcomes, decided or disputed, without those of invalidated sessions and of rehearsals."""
-    outcomes = ReviewOutcome.objects.filter(rule_set=version)
-    invalidated = Session.objects.filter(invalidated=True)
-    return outcomes.exclude(session__in=invalidated.values("pk")).exclude(session__in=rehearsed_sessions())
+    outcomes = ReviewOutcome.objects.filter(rule_set=version, session__invalidated=False)
+    return outcomes.exclude(session__in=rehearsed_sessions())
 
 
 def complete_pairs(version: int) -> ReviewPairs:
-    """Return the pairs of independent reviews under a rule set, without invalidated sessions. Runs one query."""
+    """Return the pairs of independent reviews under a rule set, without invalidated sessions.
+
+    Runs one query, and a second one after a change. Without a change, the cached object is returned.
+    """
+    found = counted_review_outcomes(version).aggregate(count=Count("pk"), latest=Max("at"))
+    return _pairs(version, (found["count"], found["latest"]))
+
+
+@lru_cache(maxsize=2)
+def _pairs(version: int, _state: tuple[int, datetime | None]) -> ReviewPairs:
+    """Return the pairs from the database. A new `_state`, count and latest time of outcomes, is a new cache entry."""
     rows = counted_review_outcomes(version).order_by("pk")
     # As text: thousands of sessions share a few pairs of names, which are parsed once each.
     named = rows.annotate(names=Cast("reviewers", TextField())).values_list("session_id", "names", "counts")
@@ -241,16 +237,6 @@ class CoefficientEstimate:
     value: float | None
     interval: Interval | None
 
-    def to_json(self) -> list[float | None]:
-        """Return the value and the bounds of the interval, if it has one."""
-        return [self.value, *(self.interval or ())]
-
-    @classmethod
-    def from_json(cls, document: list[Any]) -> Self:
-        """Return the estimate that `to_json` stored."""
-        value, *bounds = document
-        return cls(value, Interval(*bounds) if bounds else None)
-
 
 @dataclass(frozen=True)
 class AgreementRow:
@@ -280,83 +266,9 @@ class ReviewerPair:
     kappa: CoefficientEstimate
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """The agreement of all sessions with two reviews under a rule set.
-
-    `pairs` has the pairs of reviewers by the key of a measure.
-    """
-
-    sessions: int
-    rows: list[AgreementRow]
-    pairs: dict[str, list[ReviewerPair]]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all figures as JSON values."""
-        return {
-            "sessions": self.sessions,
-            "rows": [
-                [
-                    row.measure.key,
-                    row.units,
-                    row.differing,
-                    row.counts,
-                    *(
-                        estimate and estimate.to_json()
-                        for estimate in (row.percent, row.kappa, row.ac1, row.nominal, row.ordinal)
-                    ),
-                ]
-                for row in self.rows
-            ],
-            "pairs": {
-                key: [[pair.reviewers, pair.sessions, pair.percent.value, pair.kappa.value] for pair in found]
-                for key, found in self.pairs.items()
-            },
-        }
-
-    @classmethod
-    def from_json(cls, document: dict[str, Any], rules: RuleSet) -> Self:
-        """Return the figures that `to_json` stored."""
-        measures = {measure.key: measure for measure in agreement_measures(rules)}
-        return cls(
-            document["sessions"],
-            [
-                AgreementRow(
-                    measures[key],
-                    units,
-                    differing,
-                    counts,
-                    CoefficientEstimate.from_json(percent),
-                    CoefficientEstimate.from_json(kappa),
-                    CoefficientEstimate.from_json(ac1),
-                    CoefficientEstimate.from_json(nominal),
-                    CoefficientEstimate.from_json(ordinal) if ordinal else None,
-                )
-                for key, units, differing, counts, percent, kappa, ac1, nominal, ordinal in document["rows"]
-            ],
-            {
-                key: [
-                    ReviewerPair(
-                        tuple(reviewers),
-                        sessions,
-                        CoefficientEstimate(percent, None),
-                        CoefficientEstimate(kappa, None),
-                    )
-                    for reviewers, sessions, percent, kappa in found
-                ]
-                for key, found in document["pairs"].items()
-            },
-        )
-
-
-def measure_agreement(rules: RuleSet) -> Agreement:
-    """Return the agreement under a rule set, computed from the stored counts of all sessions."""
-    pairs = complete_pairs(rules.version)
-    return Agreement(len(pairs), agreement_rows(pairs), reviewer_pairs(pairs))
-
-
-def agreement_rows(pairs: ReviewPairs) -> list[AgreementRow]:
-    """Return the coefficients of each measure with intervals; empty without pairs."""
+@lru_cache(maxsize=2)
+def agreement(pairs: ReviewPairs) -> list[AgreementRow]:
+    """Return the coefficients of each measure with intervals; empty without pairs. Cached for the same pairs."""
     if not pairs:
         return []
     resampled = resampling_weights(len(pairs)) @ pairs.counts.astype(np.float32)
@@ -390,26 +302,22 @@ def agreement_rows(pairs: ReviewPairs) -> list[AgreementRow]:
     return rows
 
 
-def reviewer_pairs(pairs: ReviewPairs) -> dict[str, list[ReviewerPair]]:
-    """Return the agreement of every pair of reviewers, by the key of the measure."""
-    shared: dict[tuple[str, str], list[int]] = {}
-    for row, reviewers in enumerate(pairs.reviewers):
-        shared.setdefault(reviewers, []).append(row)
-    names = sorted(shared)
-    width = pairs.counts.shape[1]
-    sums = np.array([pairs.counts[shared[reviewers]].sum(0) for reviewers in names]).reshape(-1, width)
-    return {
-        measure.key: [
+def reviewer_pairs(pairs: ReviewPairs, measure: AgreementMeasure) -> list[ReviewerPair]:
+    """Return the agreement of every pair of reviewers for one measure."""
+    tables = pairs.tables(measure)
+    rows = []
+    for reviewers in sorted(set(pairs.reviewers)):
+        shared = pairs.reviewed_by(reviewers)
+        counts = tables[shared].sum(0)
+        rows.append(
             ReviewerPair(
                 reviewers,
-                len(shared[reviewers]),
-                _without_interval(percent_agreement(table)),
-                _without_interval(cohen_kappa(table)),
+                int(shared.sum()),
+                _without_interval(percent_agreement(counts)),
+                _without_interval(cohen_kappa(counts)),
             )
-            for reviewers, table in zip(names, pairs.tables(measure, sums), strict=True)
-        ]
-        for measure in agreement_measures(pairs.rules)
-    }
+        )
+    return rows
 
 
 def _without_interval(value: Any) -> CoefficientEstimate:
@@ -417,11 +325,13 @@ def _without_interval(value: Any) -> CoefficientEstimate:
     return CoefficientEstimate(None if np.isnan(value) else float(value), None)
 
 
-def outcomes_of(
-    rules: RuleSet, measure: AgreementMeasure, *, differing: bool, reviewers: tuple[str, ...] = ()
-) -> QuerySet[ReviewOutcome]:
-    """Return the outcomes that a figure counts; with `differing`, only those on which the reviewers differ."""
-    bit = 1 << agreement_measures(rules).index(measure)
-    measures = F("differing_measures" if differing else "counted_measures")
-    found = counted_review_outcomes(rules.version).alias(chosen=measures.bitand(bit)).filter(chosen=bit)
-    return found.filter(reviewers=list(reviewers)) if reviewers else found
+def sessions_of(
+    pairs: ReviewPairs, measure: AgreementMeasure, *, differing: bool, reviewers: tuple[str, ...] = ()
+) -> set[UUID]:
+    """Return the sessions that a figure counts; with `differing`, only those in which the reviewers differ."""
+    tables = pairs.tables(measure)
+    counted = tables.sum((-2, -1))
+    if differing:
+        counted = counted - np.trace(tables, axis1=-2, axis2=-1)
+    chosen = (counted > 0) & pairs.reviewed_by(reviewers)
+    return {session for session, is_chosen in zip(pairs.sessions, chosen, strict=True) if is_chosen}

@@ -7,29 +7,23 @@ clauses, or the adjudication. A disputed session is excluded until its adjudicat
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Count, Max, QuerySet
 
 from benchmark.metrics import Interval, wilson
 from tutoring.models import Finding, ReviewOutcome, RuleCheck
 from tutoring.review.agreement import counted_review_outcomes
 from tutoring.rules import RuleSet
+from tutoring.rules.detection import Detector
 from tutoring.rules.detectors import DETECTORS
 
 ALL_DETECTORS = "all detectors"
 """Name of the score of all detectors together, without models."""
-
-
-OUTCOMES = {
-    "agreed": "found by both",
-    "alone": "found by the detector only",
-    "missed": "found by reviewers only",
-}
-"""The kinds of messages that a score counts, with their descriptions."""
 
 
 class MessageClause(NamedTuple):
@@ -60,46 +54,26 @@ class Proportion:
 
 @dataclass(frozen=True)
 class DetectorScore:
-    """The score of one detector, one model or ALL_DETECTORS on one clause: numbers of messages with the clause."""
+    """The score of one detector, one model or ALL_DETECTORS on one clause."""
 
     detector: str
     clause: str
-    agreed: int
-    """Found by both."""
-    alone: int
-    """Found by the detector only."""
-    missed: int
-    """Found by the reviewers only, in sessions that the detector has checked."""
+    agreed: frozenset[MessageClause]
+    """Messages with the clause found by both."""
+    alone: frozenset[MessageClause]
+    """Messages with the clause found by the detector only."""
+    missed: frozenset[MessageClause]
+    """Messages with the clause found by the reviewers only, in sessions that the detector has checked."""
 
     @property
     def precision(self) -> Proportion:
         """Return the share of the detector's findings that the reviewers found too."""
-        return Proportion(self.agreed, self.agreed + self.alone)
+        return Proportion(len(self.agreed), len(self.agreed) + len(self.alone))
 
     @property
     def recall(self) -> Proportion:
         """Return the share of the reviewers' findings that the detector found too."""
-        return Proportion(self.agreed, self.agreed + self.missed)
-
-
-@dataclass(frozen=True)
-class ScoredMessages:
-    """The messages that the score of a detector on a clause counts, in a fixed order."""
-
-    detector: str
-    clause: str
-    agreed: Sequence[MessageClause]
-    alone: Sequence[MessageClause]
-    missed: Sequence[MessageClause]
-
-    @property
-    def score(self) -> DetectorScore:
-        """Return the numbers of messages."""
-        return DetectorScore(self.detector, self.clause, len(self.agreed), len(self.alone), len(self.missed))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the messages as JSON values."""
-        return {name: [[str(one.session_id), one.seq] for one in getattr(self, name)] for name in OUTCOMES}
+        return Proportion(len(self.agreed), len(self.agreed) + len(self.missed))
 
 
 @dataclass(frozen=True)
@@ -109,52 +83,56 @@ class DetectorScores:
     sessions: int
     rows: list[DetectorScore]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all scores as JSON values."""
-        return {"sessions": self.sessions, "rows": [list(astuple(row)) for row in self.rows]}
-
-    @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Self:
-        """Return the scores that `to_json` stored."""
-        return cls(document["sessions"], [DetectorScore(*row) for row in document["rows"]])
+    def score(self, detector: str, clause: str) -> DetectorScore:
+        """Return the score of a detector on a clause. Raise KeyError if there is none."""
+        for row in self.rows:
+            if (row.detector, row.clause) == (detector, clause):
+                return row
+        raise KeyError(detector, clause)
 
 
-def decided_outcomes(version: int) -> QuerySet[ReviewOutcome]:
-    """Return the decided outcomes that scores count."""
+def detector_scores(rules: RuleSet) -> DetectorScores:
+    """Return the scores from decided, not invalidated sessions that were checked under the rule set.
+
+    The result is cached until a review outcome, a check or a detector changes.
+    """
+    outcomes = _decided_outcomes(rules.version).aggregate(decided=Count("pk"), latest=Max("at"))
+    newest = RuleCheck.objects.aggregate(newest=Max("pk"))["newest"]
+    return _scores(rules, tuple(DETECTORS.values()), (outcomes["decided"], outcomes["latest"], newest))
+
+
+def _decided_outcomes(version: int) -> QuerySet[ReviewOutcome]:
     return counted_review_outcomes(version).exclude(verdict="")
 
 
-def score_detectors(rules: RuleSet) -> tuple[DetectorScores, list[ScoredMessages]]:
-    """Return the scores from decided, not invalidated sessions that were checked, and the messages of each score."""
-    breaches = dict(decided_outcomes(rules.version).values_list("session_id", "breaches"))
-    reviewed: defaultdict[str, set[MessageClause]] = defaultdict(set)
-    for session, pairs in breaches.items():
-        for seq, code in pairs:
-            reviewed[code].add(MessageClause(session, seq, code))
+@lru_cache(maxsize=2)
+def _scores(
+    rules: RuleSet, detectors: tuple[Detector, ...], _state: tuple[int, datetime | None, int | None]
+) -> DetectorScores:
+    breaches = dict(_decided_outcomes(rules.version).values_list("session_id", "breaches"))
+    reviewed = {
+        MessageClause(session, seq, code) for session, pairs in breaches.items() for seq, code in pairs
+    }
     checked, found = _findings(rules)
 
-    def score(detector: str, clause: str, checker: str) -> ScoredMessages:
+    def score(detector: str, clause: str, checker: str) -> DetectorScore:
         own = found[detector, clause]
-        expected = {one for one in reviewed[clause] if one.session_id in checked[checker]}
-        return ScoredMessages(
+        expected = {one for one in reviewed if one.clause == clause and one.session_id in checked[checker]}
+        return DetectorScore(
             detector,
             clause,
-            agreed=sorted(own & expected),
-            alone=sorted(own - expected),
-            missed=sorted(expected - own),
+            agreed=frozenset(own & expected),
+            alone=frozenset(own - expected),
+            missed=frozenset(expected - own),
         )
 
     codes = [clause.code for clause in rules.forbidden]
     rows = [score(ALL_DETECTORS, code, ALL_DETECTORS) for code in codes]
-    rows += [
-        score(detector.name, code, ALL_DETECTORS)
-        for detector in DETECTORS.values()
-        for code in detector.clauses
-    ]
+    rows += [score(detector.name, code, ALL_DETECTORS) for detector in detectors for code in detector.clauses]
     rows += [
         score(model, code, model) for model in sorted(checked.keys() - {ALL_DETECTORS}) for code in codes
     ]
-    return DetectorScores(len(breaches), [row.score for row in rows]), rows
+    return DetectorScores(sessions=len(breaches), rows=rows)
 
 
 def _findings(
@@ -165,7 +143,7 @@ def _findings(
     A checker is ALL_DETECTORS or the name of a model. Only its latest check of a session counts.
     """
     checks = RuleCheck.objects.filter(
-        rule_set=rules.version, session__review_outcomes__in=decided_outcomes(rules.version)
+        rule_set=rules.version, session__review_outcomes__in=_decided_outcomes(rules.version)
     ).order_by("checked_at", "pk")
     latest = {
         (session, model or ALL_DETECTORS): check

@@ -31,13 +31,13 @@ reviewers must not know who held a session. For other sessions only the queue of
 ORIGINS: tuple[Origins, ...] = get_args(Origins)
 
 
-def _by_origin(origins: Origins, of_blind_study: Q) -> Q:
+def _by_origin(origins: Origins) -> Q:
     automatic = Q(origin=Session.Origin.AUTOMATIC)
     match origins:
         case "people":
-            return ~automatic | of_blind_study
+            return ~automatic | is_of_blind_study()
         case "automatic":
-            return automatic & ~of_blind_study
+            return automatic & ~is_of_blind_study()
         case "all":
             return Q()
 
@@ -57,16 +57,15 @@ class WaitingCounts:
 
 def of_origins(sessions: SessionQuerySet, origins: Origins) -> SessionQuerySet:
     """Return the sessions of these origins."""
-    return sessions.filter(_by_origin(origins, is_of_blind_study()))
+    return sessions.filter(_by_origin(origins))
 
 
 def count_by_origin(sessions: QuerySet[Session]) -> WaitingCounts:
-    """Return the numbers of these sessions. Runs two queries."""
-    of_blind_study = is_of_blind_study()
+    """Return the numbers of these sessions. Runs one query."""
     return WaitingCounts(
         **sessions.order_by().aggregate(
-            people=Count("pk", filter=_by_origin("people", of_blind_study)),
-            automatic=Count("pk", filter=_by_origin("automatic", of_blind_study)),
+            people=Count("pk", filter=_by_origin("people")),
+            automatic=Count("pk", filter=_by_origin("automatic")),
         )
     )
 
@@ -97,13 +96,9 @@ def needing_review(rule_set: int, now: datetime) -> SessionQuerySet:
     """Return the sessions with a free slot, those with one review first."""
     counted = occupying_reviews(rule_set, now).values("session").annotate(slots=Count("*"))
     of_session = counted.filter(session=OuterRef("pk")).values("slots")
-    # Sessions with both submitted reviews have an outcome, so only those with an open review are counted.
-    open_now = Review.objects.filter(rule_set=rule_set, state=Review.State.OPEN).values("session")
-    full = counted.filter(session__in=open_now, slots=len(Review.INDEPENDENT))
     return (
         reviewable()
-        .exclude(pk__in=ReviewOutcome.objects.filter(rule_set=rule_set).values("session"))
-        .exclude(pk__in=full.values("session"))
+        .exclude(pk__in=counted.filter(slots=len(Review.INDEPENDENT)).values("session"))
         # Only for the order: a count of the queue leaves it out.
         .annotate(occupied_slots=Coalesce(Subquery(of_session), 0))
         .order_by("-occupied_slots", F("recorded_at"), "pk")

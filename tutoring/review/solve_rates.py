@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from statistics import fmean
-from typing import Any, Self
 from urllib.parse import urlencode
 
 from django.db.models import Case, Count, OuterRef, Q, QuerySet, Subquery, Value, When
@@ -36,9 +35,6 @@ from tutoring.sessions.assignments import locked_sessions, rehearsed_sessions
 
 ATTEMPT_NAMES = {"first": "1", "later": "2 and later", "unknown": "unknown"}
 """Kinds of attempts. A tutor's later attempts at a problem depend on the first, so they have rows of their own."""
-
-_RATES = ("all_sessions", "compliant", "breached")
-"""The fields of a row that are rates."""
 
 FEWEST_TESTED_PROBLEMS = 6
 """Smallest number of common problems for which a contrast is tested (docs/spec.md 9.1)."""
@@ -77,17 +73,6 @@ class SolveRate:
             tally = self.by_problem.setdefault(problem, ProblemTally())
             tally.solved += solved
             tally.sessions += sessions
-
-    def to_json(self) -> list[Any]:
-        """Return solved sessions, sessions, and both by problem."""
-        tallies = [[problem, one.solved, one.sessions] for problem, one in self.by_problem.items()]
-        return [self.solved, self.sessions, tallies]
-
-    @classmethod
-    def from_json(cls, document: list[Any]) -> Self:
-        """Return the rate that `to_json` stored."""
-        solved, sessions, tallies = document
-        return cls(solved, sessions, {problem: ProblemTally(*counts) for problem, *counts in tallies})
 
     @cached_property
     def excluded(self) -> int:
@@ -135,15 +120,6 @@ class SolveRateRow:
     unreviewed: int = 0
     late: int = 0
     """Sessions with a delayed reply, whose delay can reveal the model to a blinded tutor."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all fields by name."""
-        return vars(self) | {name: getattr(self, name).to_json() for name in _RATES}
-
-    @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Self:
-        """Return the row that `to_json` stored."""
-        return cls(**document | {name: SolveRate.from_json(document[name]) for name in _RATES})
 
     @property
     def attempt_name(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
@@ -13,8 +12,7 @@ from django.views.decorators.http import require_GET
 from accounts.paging import query_without_page
 from tutoring.models import Event, Session
 from tutoring.models.payloads import MessageSent, ReplyFinished
-from tutoring.review.detector_scores import OUTCOMES, MessageClause
-from tutoring.review.stored_figures import DETECTOR_SCORES, messages_name
+from tutoring.review.detector_scores import MessageClause, detector_scores
 from tutoring.rules import rule_set_versions
 from tutoring.views.review_requests import (
     for_figure_readers,
@@ -22,22 +20,23 @@ from tutoring.views.review_requests import (
     requested_rule_set,
 )
 
+OUTCOMES = {
+    "agreed": "found by both",
+    "alone": "found by the detector only",
+    "missed": "found by reviewers only",
+}
+
 
 @require_GET
 @for_figure_readers
 def scores(request: HttpRequest) -> HttpResponse:
     """Show precision and recall of every detector on every clause that it can report."""
     rules = requested_rule_set(request)
-    computed = DETECTOR_SCORES.current(rules)
+    found = detector_scores(rules)
     return render(
         request,
         "tutoring/review/detectors.html",
-        {
-            "rule_set": rules,
-            "versions": rule_set_versions(),
-            "computed": computed,
-            "scores": computed.figures,
-        },
+        {"rule_set": rules, "versions": rule_set_versions(), "scores": found},
     )
 
 
@@ -57,13 +56,17 @@ def messages(request: HttpRequest) -> HttpResponse:
     rules = requested_rule_set(request)
     detector, clause = request.GET.get("detector", ""), request.GET.get("clause", "")
     outcome = request.GET.get("outcome", "")
-    computed = DETECTOR_SCORES.document(rules, messages_name(detector, clause))
-    if computed is None or outcome not in OUTCOMES:
+    try:
+        score = detector_scores(rules).score(detector, clause)
+        counted: frozenset[MessageClause] = {
+            "agreed": score.agreed, "alone": score.alone, "missed": score.missed
+        }[outcome]  # fmt: skip
+    except KeyError:
         raise BadRequest(
             f"There is no count of detector {detector!r}, clause {clause!r} and outcome {outcome!r}."
-        )
-    page = requested_page(request, computed.figures[outcome])
-    shown = [MessageClause(UUID(session), seq, clause) for session, seq in page.object_list]
+        ) from None
+    page = requested_page(request, sorted(counted))
+    shown = list(page.object_list)
     sessions = Session.objects.listed().in_bulk({one.session_id for one in shown})
     events = Event.objects.filter(session__in=sessions, seq__in={one.seq for one in shown})
     texts = {
@@ -79,7 +82,6 @@ def messages(request: HttpRequest) -> HttpResponse:
             "detector": detector,
             "clause": rules.clause(clause),
             "outcome": OUTCOMES[outcome],
-            "computed": computed,
             "page": page,
             "messages_found": [
                 CountedMessage(sessions[one.session_id], one.seq, texts[one.session_id, one.seq])

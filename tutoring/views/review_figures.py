@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
 from uuid import UUID
 
 from django.core.exceptions import BadRequest
-from django.db.models import Count, Exists, Q, QuerySet
+from django.db.models import Exists, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -22,15 +21,17 @@ from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.agreement import (
     AgreementMeasure,
     agreement_measures,
+    complete_pairs,
     counted_review_outcomes,
-    outcomes_of,
+    reviewer_pairs,
+    sessions_of,
 )
+from tutoring.review.agreement import agreement as agreement_of_reviews
 from tutoring.review.content import COMPLIANT
 from tutoring.review.label_table import label_rows
 from tutoring.review.records import readable_reviews
 from tutoring.review.slots import reviewable
-from tutoring.review.solve_rates import contrasts, counted_sessions, decided_outcome
-from tutoring.review.stored_figures import AGREEMENT, SOLVE_RATES
+from tutoring.review.solve_rates import contrasts, counted_sessions, decided_outcome, solve_rates
 from tutoring.rules import RuleSet, rule_set_versions
 from tutoring.trajectories.trajectory import readable_session
 from tutoring.views.requests import person_of
@@ -58,20 +59,18 @@ def agreement(request: HttpRequest) -> HttpResponse:
     """Show coefficients with intervals, the agreement of each two reviewers, and each reviewer's progress and time."""
     rules = requested_rule_set(request)
     matrix_of = _requested_measure(request, rules, "forbidden")
-    computed = AGREEMENT.current(rules)
-    found = computed.figures
+    pairs = complete_pairs(rules.version)
     return render(
         request,
         "tutoring/review/agreement.html",
         {
             "rule_set": rules,
             "versions": rule_set_versions(),
-            "computed": computed,
-            "sessions": found.sessions,
-            "rows": found.rows,
+            "sessions": len(pairs),
+            "rows": agreement_of_reviews(pairs),
             "measures": agreement_measures(rules),
             "matrix_of": matrix_of,
-            "matrix": found.pairs[matrix_of.key],
+            "matrix": reviewer_pairs(pairs, matrix_of),
             "reviewers": reviewer_progress(rules.version),
         },
     )
@@ -89,23 +88,18 @@ class ReviewerProgress:
 
 
 def reviewer_progress(version: int) -> list[ReviewerProgress]:
-    """Return the progress of every reviewer with a review, by pseudonym. Runs one query, which an index answers."""
-    columns = ("by", "state", "active_seconds")
-    rows = Review.objects.filter(rule_set=version).order_by(*columns).values_list(*columns)
+    """Return the progress of every reviewer with a review, by pseudonym. Runs one query."""
+    rows = Review.objects.filter(rule_set=version).order_by("by").values_list("by", "state", "active_seconds")
     found = []
-    for by, reviews in groupby(rows.annotate(Count("pk")), key=lambda row: row[0]):
-        counts: Counter[str] = Counter()
-        times: list[float] = []
-        for _, state, seconds, count in reviews:
-            counts[state] += count
-            if state == Review.State.SUBMITTED:
-                times += [seconds / 60] * count
+    for by, reviews in groupby(rows, key=lambda row: row[0]):
+        states = [(state, seconds) for _, state, seconds in reviews]
+        times = [seconds / 60 for state, seconds in states if state == Review.State.SUBMITTED]
         found.append(
             ReviewerProgress(
                 by=by,
-                submitted=counts[Review.State.SUBMITTED],
-                open=counts[Review.State.OPEN],
-                skipped=counts[Review.State.SKIPPED],
+                submitted=len(times),
+                open=sum(state == Review.State.OPEN for state, _ in states),
+                skipped=sum(state == Review.State.SKIPPED for state, _ in states),
                 minutes=median(times) if times else None,
             )
         )
@@ -117,7 +111,7 @@ def reviewer_progress(version: int) -> list[ReviewerProgress]:
 def rates(request: HttpRequest) -> HttpResponse:
     """Show solve rates of all and of compliant sessions, and contrasts of models and of protocols."""
     rules = requested_rule_set(request)
-    computed = SOLVE_RATES.current(rules)
+    rows = solve_rates(rules.version)
     return render(
         request,
         "tutoring/review/solve_rates.html",
@@ -125,9 +119,8 @@ def rates(request: HttpRequest) -> HttpResponse:
             "rule_set": rules,
             "versions": rule_set_versions(),
             "rule_set_version": str(rules.version),
-            "computed": computed,
-            "rows": computed.figures,
-            "contrasts": contrasts(computed.figures),
+            "rows": rows,
+            "contrasts": contrasts(rows),
         },
     )
 
@@ -162,13 +155,13 @@ def _selected_sessions(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
         found = _sessions_of_rate(request, version)
     if "measure" in parameters:
         measure = _requested_measure(request, rules, "")
-        outcomes = outcomes_of(
-            rules,
+        chosen = sessions_of(
+            complete_pairs(version),
             measure,
             differing="differing" in parameters,
             reviewers=tuple(parameters.getlist("reviewer")),
         )
-        found = found.filter(pk__in=outcomes.values("session"))
+        found = found.filter(pk__in=chosen)
     if "by" in parameters:
         own = Review.objects.filter(
             rule_set=version, by=parameters["by"], state=parameters.get("state", "submitted")
@@ -183,8 +176,9 @@ def _selected_sessions(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
         both, one = Q(pk__in=first) & Q(pk__in=second), Q(pk__in=first) ^ Q(pk__in=second)
         found = reviewable().filter({"2": both, "1": one}.get(parameters["reviews"], Q()))
     if "settled" in parameters:
-        outcomes = _outcomes(version, disputed=parameters["settled"] == "disputed")
-        found = found.filter(pk__in=outcomes.values("session"))
+        found = found.filter(
+            review_outcomes__in=_outcomes(version, disputed=parameters["settled"] == "disputed")
+        )
     return found.listed().prefetch_related("review_outcomes").order_by("-recorded_at")
 
 

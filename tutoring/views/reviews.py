@@ -118,16 +118,12 @@ def _for_admins(request: HttpRequest, version: int) -> dict[str, object]:
 
 
 def progress(version: int) -> dict[str, int]:
-    """Return the numbers of sessions by number of reviews under a rule set. Runs three queries.
-
-    Only closed sessions have reviews.
-    """
-    invalidated = Session.objects.filter(invalidated=True).values("pk")
+    """Return the numbers of sessions by number of reviews under a rule set. Runs three queries."""
+    counted = Q(session__invalidated=False, session__state=Session.State.CLOSED)
     submitted = Review.objects.filter(
-        rule_set=version, state=Review.State.SUBMITTED, slot__in=Review.INDEPENDENT
-    ).exclude(session__in=invalidated)
-    counted = ReviewOutcome.objects.filter(rule_set=version).exclude(session__in=invalidated)
-    outcomes = counted.aggregate(
+        counted, rule_set=version, state=Review.State.SUBMITTED, slot__in=Review.INDEPENDENT
+    )
+    outcomes = ReviewOutcome.objects.filter(counted, rule_set=version).aggregate(
         settled=Count("pk", filter=~Q(verdict="")), disputed=Count("pk", filter=Q(verdict=""))
     )
     two = outcomes["settled"] + outcomes["disputed"]  # every session with both reviews has an outcome

@@ -24,7 +24,6 @@ from tutoring.models import (
     RuleCheck,
     Session,
     SessionEffort,
-    StoredFigures,
 )
 from tutoring.replay.withdrawal import erase_replays
 from tutoring.withdrawal.reuse import erase_copies
@@ -62,7 +61,6 @@ def erase_sessions(ids: Sequence[UUID]) -> dict[str, int]:
     for model, path in ABOUT_SESSIONS:
         rows = model._default_manager.filter(**{f"{path}__in": ids})
         rows.order_by().delete()
-    StoredFigures.objects.all().delete()  # they count the sessions and name their messages
     AuditEntry.objects.filter(session__in=ids).update(session=None, data={})
     Assignment.objects.filter(session__in=ids).update(session=None)
     events = Event.objects.filter(session__in=ids)

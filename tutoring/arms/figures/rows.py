@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -187,9 +186,9 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int) -> ComparedRows:
     known = {row[0]: ComparedProblem(*row) for row in rows.values_list(*columns)}
     changed = _changed_runs(runs, known.values())
     hashes = _problem_hashes(runs, changed, known)
+    last_event = Event.objects.order_by().aggregate(last=Max("pk"))["last"] or 0
+    arms = [_arm(run, last_event) for run in runs]
     states = _states_of_items(runs)
-    invalidated = _invalidated_chains(runs)
-    arms = [_arm(run, (states[run.pk][WorkItem.State.DONE], invalidated[run.pk])) for run in runs]
     for arm in arms:
         _leave_out_items(arm, states[arm.run.pk], left_out)
         if arm.run.pk in changed:
@@ -301,20 +300,11 @@ def _sessions_of(run: Run) -> QuerySet[Session]:
     return Session.objects.filter(work_item__run=run, invalidated=False)
 
 
-def _invalidated_chains(runs: Sequence[Run]) -> dict[UUID, tuple[int, ...]]:
-    """Return the work items of each run whose sessions are invalidated."""
-    found: dict[UUID, list[int]] = {run.pk: [] for run in runs}
-    rows = Session.objects.filter(invalidated=True, work_item__run__in=runs).order_by("work_item")
-    for run, item in rows.values_list("work_item__run", "work_item"):
-        found[run].append(item)
-    return {run: tuple(items) for run, items in found.items()}
-
-
-def _arm(run: Run, sessions: tuple[int, tuple[int, ...]]) -> ArmRows:
+def _arm(run: Run, last_event: int) -> ArmRows:
     name = _name(run)
     scripted = bool(run.manifest.get("scripted_model")) or is_scripted(parse_model_spec(run.model_spec))
     starts = tuple(_starts(run).items()) if name.endswith(YOKED) else None
-    counted = _counted(run.pk, starts, (*sessions, run.rejudged_at))
+    counted = _counted(run.pk, starts, last_event)
     return ArmRows(
         name=name, policy=run.method.removeprefix(PREFIX), run=run, simulated=scripted, counted=counted
     )
@@ -324,12 +314,9 @@ def _arm(run: Run, sessions: tuple[int, tuple[int, ...]]) -> ArmRows:
 def _counted(
     run: UUID,
     starts: tuple[tuple[tuple[int, int], UUID], ...] | None,
-    _state: tuple[int, tuple[int, ...], datetime | None],
+    last_event: int,  # noqa: ARG001  (new and invalidated sessions append events)
 ) -> CountedChains:
-    """Return the counted chains of a run.
-
-    They are cached until a work item of the run ends, one of its sessions is invalidated, or its verdicts are replaced.
-    """
+    """Return the counted chains of a run. They are cached until any session gets an event."""
     chains: dict[int, dict[str, int]] = defaultdict(dict)
     yoked: dict[UUID, tuple[int, str]] = {}
     sessions = Session.objects.filter(work_item__run=run, invalidated=False).order_by()
@@ -439,26 +426,24 @@ def _people(
         matching = matching.filter(number=1)
     # The order lets the database stop at the first event instead of sorting all of them.
     opened = Event.objects.filter(session=OuterRef("pk"), kind=Event.Kind.OPENED).order_by("seq")
-    # Sorted here: the order would lead the database to read the sessions of every problem by an index.
-    rows = sorted(
-        matching.order_by()
+    rows = (
+        matching.order_by("problem_id", "opened_at", "pk")
         .annotate(
             uncounted=ExpressionWrapper(Q(pk__in=uncounted_by(text)), output_field=BooleanField()),
             problem_hash=Subquery(opened.values(hashed=KeyTextTransform("problem_hash", "data"))[:1]),
             found=Subquery(decided_outcome(rule_set).values("verdict")[:1]),
         )
         .values_list(
-            "problem_id", "opened_at", "pk", "uncounted", "outcome", "code_generations", "invalidated", "model_spec",
+            "uncounted", "pk", "problem_id", "outcome", "code_generations", "invalidated", "model_spec",
             "model__content_hash", "protocol__content_hash", "problem_hash", "judgement", "judgement__problem_hash",
             "judgement__replaces", "found",
-        ),
-        key=lambda row: (row[0], row[1] is None, row[1], row[2]),
+        )
     )  # fmt: skip
     replaced = _replaced_hashes(hashes)
     people: list[HumanSession] = []
     without: dict[str, list[UUID]] = defaultdict(list, {_UNCOUNTED: []})
     for (
-        problem, _, pk, of_study, outcome, used, invalid, spec, model, protocol, opened_with, judgement, judged_with,
+        of_study, pk, problem, outcome, used, invalid, spec, model, protocol, opened_with, judgement, judged_with,
         former, found
     ) in rows:  # fmt: skip
         hashed = judged_with if former else opened_with
