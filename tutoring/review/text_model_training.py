@@ -12,8 +12,7 @@ from tutoring.checks.labelled_drafts import read_drafts
 from tutoring.models.payloads import MessageSent
 from tutoring.review.agreement import counted_review_outcomes
 from tutoring.rules import MessageContext, current_rule_set
-from tutoring.rules.detection import BLOCKING
-from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, exact_findings, other_findings
+from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, other_findings
 from tutoring.rules.fitting import Example, cross_validate, fit, found_clauses, with_thresholds
 from tutoring.rules.reading import read_units
 from tutoring.rules.text_model import TextModel, load, save
@@ -83,11 +82,8 @@ def _examples(
 ) -> Iterator[Example]:
     """Yield the message by a writer on a problem (`origin`) as an example, unless it has no word."""
     others = other_findings(text, context)
-    found = frozenset(one.clause for _, one in others)
-    exact = frozenset(one.clause for one in exact_findings(others))
-    strong = frozenset(one.clause for _, one in others if one.weight >= BLOCKING)
     if units := read_units(text, context, others):
-        yield Example(units, labels, *origin, found, exact, strong, validated)
+        yield Example(units, labels, *origin, [one for _, one in others], validated)
 
 
 def train(examples: Sequence[Example], version: int) -> TextModel:

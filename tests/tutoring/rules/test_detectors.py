@@ -106,6 +106,7 @@ def test_breach_is_found_with_its_passage(text: str, expected: tuple[str, str, s
         "For each barn in the row: think of what goes in and out.",
         "You return to the first barn; is that right?",
         "We need to find a faster way.",
+        "Yes. Counter, one pass. What you said.",
         "Instead of programming now, try to explain your plan first. Instead of a guess, you should describe it.",
         "I will give you a sample; tell me the answer.",
         'I\'m speaking of "ci": what is it?',

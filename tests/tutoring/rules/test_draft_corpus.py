@@ -36,6 +36,10 @@ class Split(StrEnum):
     WRITER_H = "writer_h"
     WRITER_I = "writer_i"
     WRITER_J = "writer_j"
+    WRITER_K = "writer_k"
+    WRITER_L = "writer_l"
+    WRITER_M = "writer_m"
+    WRITER_N = "writer_n"
     VALIDATION = "validation"
     MEASURE = "measure"
 

@@ -26,7 +26,7 @@ SHOUT = "Look again!!!"
 def find_shouts(text: str, _: MessageContext) -> list[Detection]:
     """Return the first run of three exclamation marks."""
     start = text.find("!!!")
-    return [Detection("F3", start, start + 3, "This shouts.", 0.5)] if start >= 0 else []
+    return [Detection("F3", start, start + 3, "This shouts.", 0.5, certain=True)] if start >= 0 else []
 
 
 @pytest.fixture
@@ -39,7 +39,6 @@ def shouting(monkeypatch: pytest.MonkeyPatch) -> Detector:
         finds="“!!!”",
         ignores="“!”",
         find=find_shouts,
-        exact=True,
     )
     monkeypatch.setitem(DETECTORS, detector.name, detector)
     return detector

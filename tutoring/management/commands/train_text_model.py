@@ -21,7 +21,7 @@ from tutoring.review.text_model_training import (
 from tutoring.rules.detectors.text_model import current_model
 
 _DRAFTS = settings.BASE_DIR / "tests" / "tutoring" / "rules" / "drafts"
-TRAINING = ("development", *(f"writer_{letter}" for letter in "abcefghij"))
+TRAINING = ("development", *(f"writer_{letter}" for letter in "abcefghijklmn"))
 
 
 class Command(BaseCommand):

@@ -34,15 +34,11 @@ DETECTORS: dict[str, Detector] = {detector.name: detector for detector in map(_l
 
 
 def detect(text: str, context: MessageContext) -> list[Detection]:
-    """Return the detections in the order of the text that are exact or that the text model confirms.
+    """Return the detections that the text model confirms, in the order of the text.
 
     Every detector runs in linear time and accepts any text, because the check of a draft runs at every pause in typing.
     """
-    return [
-        one
-        for one in all_detections(text, context)
-        if DETECTORS[one.detector].exact or text_model.confirms(text, context, one.weight)
-    ]
+    return [one for one in all_detections(text, context) if text_model.confirms(one, text, context)]
 
 
 def all_detections(text: str, context: MessageContext) -> list[Detection]:
