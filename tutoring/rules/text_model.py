@@ -182,9 +182,11 @@ def gaussian(rows: Floats, others: Floats, sharpness: float, lengths: Floats | N
     """
     if lengths is None:
         lengths = (others**2).sum(1)
-    squares = (rows**2).sum(1)[:, None] + lengths[None] - 2 * rows @ others.T
-    similarity: Floats = np.exp(-sharpness * np.maximum(squares, 0))
-    return similarity
+    similarity: Floats = (rows**2).sum(1)[:, None] + lengths[None]
+    similarity -= 2 * rows @ others.T
+    np.maximum(similarity, 0, out=similarity)
+    similarity *= -sharpness
+    return np.exp(similarity, out=similarity)
 
 
 _TEXTS = ("version", "clauses", "features", "threshold", "clause_thresholds", "figures")

@@ -205,6 +205,15 @@ def _order(found: Detection) -> tuple[int, int, str]:
     return found.start, found.end, found.clause
 
 
+@given(unit=st.one_of(st.text(min_size=1, max_size=20), st.lists(FRAGMENTS, min_size=1).map("".join)))
+@settings(max_examples=6, deadline=None)
+def test_a_check_of_100_000_characters_stays_within_time(unit: str):
+    text = (unit * 100_000)[:100_000]
+    start = time.process_time()
+    detect(text, CONTEXT)
+    assert time.process_time() - start < 50  # a quadratic one would take minutes
+
+
 @pytest.mark.parametrize(
     "unit",
     [
