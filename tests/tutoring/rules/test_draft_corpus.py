@@ -19,7 +19,7 @@ from tutoring.checks.labelled_drafts import LabelledDraft, StudentProgram, read_
 FOLDER = Path(__file__).parent / "drafts"
 CLAUSES = ["F1", "F2", "F3", "F4", "F5"]
 LANGUAGES = {"en", "de", "fr", "es", "zh"}
-USACO_ID = re.compile(r"\d+_(bronze|silver|gold|platinum)_[a-z0-9_()]+[?!]?")
+USACO_ID = re.compile(r"\d+_(bronze|silver|gold|platinum)_[a-z0-9_()']+[?!]?")
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
