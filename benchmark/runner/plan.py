@@ -262,23 +262,16 @@ def start_run(plan: RunPlan, options: RunOptions) -> Run:
         manifest["pilot"] = plan.pilot.to_json()
     run.manifest = manifest
     with transaction.atomic():
-        run.model = _frozen_model(plan)
+        try:
+            run.model = catalogue.frozen_row(plan.model, plan.spec, plan.sampling)
+        except CatalogueError as error:
+            raise CannotRunError(str(error)) from None
         if run.model.cutoff:
             manifest["cutoff"] = run.model.cutoff.isoformat()
         run.first_draw = reserve_draws(run.model_spec, run.epochs, plan.first_draw)
         run.save()
         insert_items(run, plan.problems, plan.chains)
     return run
-
-
-def _frozen_model(plan: RunPlan) -> LanguageModel:
-    """Return the row of the model with the plan's sampling; make it if there is none. Raises CannotRunError."""
-    try:
-        if plan.model:
-            return catalogue.variant_of(plan.model, plan.sampling)
-        return catalogue.model_for(plan.spec, plan.sampling)
-    except CatalogueError as error:
-        raise CannotRunError(str(error)) from None
 
 
 def _choose(dataset: Dataset, scope: RunScope) -> list[Problem]:
