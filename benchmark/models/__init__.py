@@ -11,7 +11,7 @@ from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
 from benchmark.models.processes import Process
 from benchmark.models.rejudging import ProblemVersion, RejudgedProgram, Rejudging
-from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, WorkItem
+from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, RunTutor, WorkItem
 from benchmark.models.similarity import (
     Option,
     Question,
@@ -56,6 +56,7 @@ __all__ = [
     "Rejudging",
     "Representation",
     "Run",
+    "RunTutor",
     "Runner",
     "SimilarityRun",
     "SizedGenerator",
