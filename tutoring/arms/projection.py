@@ -16,7 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from accounts.pseudonyms import policy_pseudonym
-from benchmark.methods import ProgramTester
+from benchmark.methods import ProgramTester, Role
 from benchmark.model_calls.inserts import insert_rows
 from benchmark.models import Generation, Problem, Run, WorkItem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
@@ -97,12 +97,16 @@ class _StoredChain:
     async def request(
         self,
         prompt: Prompt,  # noqa: ARG002  (the replies are stored in order)
-        purpose: Generation.Purpose,  # noqa: ARG002
+        purpose: Generation.Purpose,
         *,
         retrieval: Mapping[str, Any] | None = None,  # noqa: ARG002
         shared: bool = False,  # noqa: ARG002
+        role: Role = "student",  # noqa: ARG002
     ) -> Generation:
-        return next(self._answers)
+        answer = next(self._answers)
+        if answer.purpose != purpose:
+            raise ValueError(f"Step {answer.step} is a reply for {answer.purpose!r}, not for {purpose!r}.")
+        return answer
 
     async def adopt(self, prompt: Prompt, text: str, source: Mapping[str, Any]) -> Generation:  # noqa: ARG002
         return next(self._answers)
@@ -232,6 +236,7 @@ def _timed(problem: Problem, run: Run, transcript: Transcript) -> list[tuple[dat
                 generation=len(transcript.programs),
                 program=number,
                 judgement=judgement.pk if judgement else None,
+                turn=transcript.end.turn,
             ),
         )
     )
