@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import secrets
 from functools import cache
@@ -28,6 +29,11 @@ def policy_pseudonym(source: str) -> str:
 
 def _pseudonym(key: str) -> str:
     return "person-" + hmac.new(_salt(), key.encode(), "sha1").hexdigest()[:12]
+
+
+def site_id() -> str:
+    """Return a hash of the salt, which identifies this site and its backups. It tells nothing of the salt."""
+    return hashlib.sha256(b"site\0" + _salt()).hexdigest()[:16]
 
 
 @cache

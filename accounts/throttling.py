@@ -46,6 +46,9 @@ _KNOWN_BROWSER_AGE = timedelta(days=180)
 _IN_PROGRESS_PAUSE = timedelta(seconds=5)
 """The pause that a visitor is given if only logins in progress reach a limit."""
 
+_CLOCK_TOLERANCE = timedelta(minutes=1)
+"""Largest difference between the clocks of web servers."""
+
 _in_progress: Counter[tuple[str | None, str]] = Counter()
 _in_progress_lock = threading.Lock()
 
@@ -79,7 +82,8 @@ def seconds_to_wait(request: HttpRequest, username: str) -> int:
     address = client_address(request)
     cool_down = settings.AXES_COOLOFF_TIME
     now = timezone.now()
-    counted = AccessAttempt.objects.filter(attempt_time__gt=now - cool_down)
+    # A failure in the future was stored before the clock was set back; it would lock its owner out for that time.
+    counted = AccessAttempt.objects.filter(attempt_time__range=(now - cool_down, now + _CLOCK_TOLERANCE))
     of_account = counted.filter(username=username)
     limits = [
         _Limit(

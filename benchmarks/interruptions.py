@@ -33,7 +33,7 @@ from tests.fake_providers import FakeProviders, Hold, Script, pieces_of
 from tests.postgres import Postgres, installed_programs
 from tests.stack import Stack
 
-VICTIMS = ("client", "valkey", "streamer", "web", "worker", "postgresql")
+VICTIMS = ("client", "valkey", "streamer", "web", "worker", "model-worker", "postgresql")
 BASELINE = ("--method", "zero-shot", "--attempts", "75")
 ARM = ("--method", "session-neutral", "--attempts", "3", "--epochs", "9")
 CHAINS = {BASELINE: 4 * 75, ARM: 4 * 3 * 9}

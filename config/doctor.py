@@ -61,7 +61,9 @@ def examine() -> Iterator[Requirement]:
     yield (database := _database())
     if database.ok:
         yield from _processes()
+        yield _separation()
         yield _versions()
+        yield _clocks()
         yield _session_counters()
         yield _prices()
     yield _variable_folder()
@@ -187,7 +189,13 @@ def _processes() -> Iterator[Requirement]:
 
     without = {
         "streamer": "tutors get no replies, and models are not tested",
-        "worker": "no execution gets a verdict, and no reports, scores or distributed runs are computed",
+        "judge worker": "no execution gets a verdict, and no reports and scores are computed",
+        "model worker": "distributed runs and the automatic arms of studies do not continue",
+    }
+    start = {
+        "streamer": ("streamer*.log", "streamer"),
+        "judge worker": ("worker-*.log", "worker --kind judge"),
+        "model worker": ("model-worker.log", "worker --kind model"),
     }
     for name in REQUIRED:
         outage = outage_of(name)
@@ -206,8 +214,26 @@ def _processes() -> Iterator[Requirement]:
                 else "none was seen"
             )
             detail = f"none runs; {last}"
-            fix = f"Read {settings.VAR}/logs/{name}*.log. Without ./run, start one: manage.py {name}"
+            log, command = start[name]
+            fix = f"Read {settings.VAR}/logs/{log}. Without ./run, start one: manage.py {command}"
         yield Requirement(name, outage is None or idle, Need.NECESSARY, detail, without[name], fix)
+
+
+def _separation() -> Requirement:
+    from benchmark.models import Process
+    from benchmark.processes import running
+
+    both = running(Process.Kind.WORKER)
+    return Requirement(
+        "separate workers",
+        not both,
+        Need.USEFUL,
+        f"{', '.join(map(str, both))} calls models and runs programs"
+        if both
+        else "no worker both calls models and runs programs",
+        "a program that escapes from the sandbox can read the keys of model providers",
+        "Start manage.py worker --kind judge without keys, and manage.py worker --kind model with them.",
+    )
 
 
 def _is_supervised() -> bool:
@@ -227,6 +253,26 @@ def _versions() -> Requirement:
         f"{detail}; this source is {source_version()}" if differing else source_version(),
         "processes of different versions read and write the same rows",
         "Restart the named processes after manage.py prepare.",
+    )
+
+
+def _clocks() -> Requirement:
+    from benchmark.processes.clock import (
+        TOLERANCE,
+        clock_difference,
+        describe_difference,
+        differing_clocks,
+    )
+
+    differences = differing_clocks() | {platform.node(): clock_difference()}
+    differing = [describe_difference(*one) for one in differences.items() if abs(one[1]) > TOLERANCE]
+    return Requirement(
+        "clocks of hosts",
+        not differing,
+        Need.USEFUL,
+        "; ".join(differing) or "equal the database's",
+        "hosts take over the work of others that still run, and times of events are wrong",
+        "Set the clocks of the named hosts and of the database server by NTP.",
     )
 
 

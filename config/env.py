@@ -7,7 +7,7 @@ every process shows it and does not start.
 import math
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -163,9 +163,15 @@ def env_endpoints(prefix: str) -> dict[str, ModelEndpoint]:
     return endpoints
 
 
+def provider_keys(names: Iterable[str]) -> list[str]:
+    """Return the names of variables that hold keys of providers and endpoints."""
+    return sorted(filter(_PROVIDER_KEY.fullmatch, names))
+
+
 def without_provider_keys(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a process that calls no model: without the keys of providers and endpoints."""
-    return {name: value for name, value in environment.items() if not _PROVIDER_KEY.fullmatch(name)}
+    keys = provider_keys(environment)
+    return {name: value for name, value in environment.items() if name not in keys}
 
 
 def _has_host(url: str) -> bool:

@@ -2,7 +2,6 @@
 
 import errno
 import sys
-from collections.abc import Iterator
 from http import HTTPStatus
 
 from django.core.exceptions import BadRequest
@@ -10,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.template.loader import render_to_string
 
 from accounts.hashing import HashingBusyError
+from config.logs import exception_chain
 
 RETRY_SECONDS = 30
 """Seconds after which a browser may repeat a request that could not be served now."""
@@ -34,7 +34,7 @@ def server_error(_request: HttpRequest) -> HttpResponse:
 
     The pages are rendered without the request, because the context processors may fail too.
     """
-    errors = list(_chain(sys.exc_info()[1]))
+    errors = list(exception_chain(sys.exc_info()[1]))
     full = any(_is_full_disk(error) for error in errors)
     if full or any(isinstance(error, HashingBusyError) for error in errors):
         response = HttpResponse(
@@ -43,13 +43,6 @@ def server_error(_request: HttpRequest) -> HttpResponse:
         response["Retry-After"] = str(RETRY_SECONDS)
         return response
     return HttpResponse(render_to_string("500.html"), status=HTTPStatus.INTERNAL_SERVER_ERROR)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error, its cause, and so on."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _is_full_disk(error: BaseException) -> bool:

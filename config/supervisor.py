@@ -1,8 +1,8 @@
 """The supervisor behind ./run: it prepares this machine, then starts, restarts and stops every process.
 
-Web server, streamer, workers and (unless REDIS_URL names one) the queue server are child processes, each with a
-log in var/logs. Ctrl-C or SIGTERM stops all of them within ten seconds; if the supervisor itself is killed, the
-kernel kills them.
+Web server, streamer, judge workers, a model worker and (unless REDIS_URL names one) the queue server are child
+processes, each with a log in var/logs. Ctrl-C or SIGTERM stops all of them within ten seconds; if the supervisor itself
+is killed, the kernel kills them.
 """
 
 import argparse
@@ -47,8 +47,7 @@ Install missing programs and packages, and run Hintbench on this machine until C
 Environment variables configure it; docs/operator.md lists all of them. The most used:
   PORT            port of the web server (8000)
   HOST            address of the web server (127.0.0.1; any other address needs HTTPS=1)
-  WORKERS         number of worker processes, which judge programs and run benchmarks (one per core,
-                  at least 2)
+  WORKERS         number of judge workers, which run programs (one per core, at least 2)
   HINTBENCH_VAR   folder for all data and logs (var/)
   DATABASE_URL    postgres://… to use PostgreSQL instead of SQLite
   REDIS_URL       redis://… to use your own queue server
@@ -174,7 +173,8 @@ class Supervisor:
         web = self._start_process("web", sys.executable, "-m", "uvicorn", *self._web_arguments())
         self._start_process("streamer", *MANAGE, "streamer", calls_models=True)
         for number in range(1, self._settings.WORKERS + 1):
-            self._start_process(f"worker-{number}", *MANAGE, "worker", calls_models=True)
+            self._start_process(f"worker-{number}", *MANAGE, "worker", "--kind", "judge")
+        self._start_process("model-worker", *MANAGE, "worker", "--kind", "model", calls_models=True)
         self._tasks["logs"] = asyncio.create_task(_rotate_logs(self._logs))
         if not await self._web_server_answers():
             raise CannotStartError(

@@ -6,6 +6,7 @@ from django.urls import URLPattern, include, path, re_path
 from django.views.generic import RedirectView
 
 from config.health import healthz
+from config.metrics import metrics
 from config.status_page import status
 
 handler400 = "config.errors.bad_request"
@@ -29,6 +30,7 @@ def redirect_in_admin(former: str, current: str) -> URLPattern:
 
 urlpatterns = [
     path("healthz", login_not_required(healthz), name="healthz"),
+    path("metrics", login_not_required(metrics), name="metrics"),
     path("status/", status, name="status"),
     path("", include(([redirect_in_admin(*names) for names in RENAMED_IN_ADMIN.items()], "former_admin"))),
     # One login page, with its limits, instead of the second one of the administration pages.

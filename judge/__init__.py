@@ -21,7 +21,14 @@ from judge.compilation import COMPILER_STOPPED, prepare
 from judge.execution import CompilationError, FileNames, OpenProgram, ProgramOutput, open_program
 from judge.grading import JUDGE_VERSION, GradingOptions, Problem, Submission, grade
 from judge.records import NEAR_LIMIT, VERDICT_MEANING, Judgement, Limits, Policy, Test, TestResult, Verdict
-from judge.sandbox import SandboxFaultError, SandboxStatus, SandboxUnavailableError, sandbox_status
+from judge.sandbox import (
+    SandboxFaultError,
+    SandboxStatus,
+    SandboxUnavailableError,
+    forbid_programs,
+    programs_forbidden,
+    sandbox_status,
+)
 from judge.speed import LARGEST_FACTOR, MachineSpeed, host_name, measure_speed, quantized_factor
 from judge.toolchains import (
     FAMILIES,
@@ -81,6 +88,7 @@ __all__ = [
     "checktestdata_program",
     "checktestdata_version",
     "compiler_version",
+    "forbid_programs",
     "get_language",
     "grade",
     "host_name",
@@ -92,6 +100,7 @@ __all__ = [
     "open_checker",
     "open_program",
     "prepare",
+    "programs_forbidden",
     "quantized_factor",
     "register",
     "sandbox_status",

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.utils import timezone
+
 from benchmark.models import Judgement
 from tutoring.actions import record_verdict
 from tutoring.checks.checking import check_session
@@ -9,6 +14,11 @@ from tutoring.models import Session, Study
 
 CHECKED_AT_ONCE = 20
 """Automatic sessions that one sweep checks. A worker must soon look for executions again."""
+
+RETENTION_INTERVAL = timedelta(hours=1)
+"""Time between two searches for sessions whose retention period has ended."""
+
+_last_retention: list[datetime] = []
 
 
 def record_missed_verdicts() -> None:
@@ -33,3 +43,14 @@ def check_automatic_sessions() -> None:
     unchecked = Session.objects.filter(origin=Session.Origin.AUTOMATIC, rule_checks=None)
     for session in unchecked.select_related("problem", "protocol").order_by("recorded_at")[:CHECKED_AT_ONCE]:
         check_session(session)
+
+
+def apply_retention() -> None:
+    """Erase sessions whose retention period has ended, once every RETENTION_INTERVAL in this process."""
+    now = timezone.now()
+    if not settings.RETENTION_DAYS or (_last_retention and now - _last_retention[0] < RETENTION_INTERVAL):
+        return
+    from tutoring.withdrawal import retain
+
+    _last_retention[:] = [now]
+    retain(settings.RETENTION_DAYS)

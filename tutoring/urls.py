@@ -23,6 +23,7 @@ from tutoring.views import (
     study_designs,
     training,
     trajectories,
+    withdrawals,
 )
 
 urlpatterns = [
@@ -107,6 +108,9 @@ urlpatterns = [
     path("studies/<int:study_id>/stop/", studies.stop_study, name="stop_study"),
     path("studies/<int:study_id>/close/", studies.close_study, name="close_study"),
     path("studies/<int:study_id>/deviation/", studies.record_deviation, name="record_deviation"),
+    path(
+        "accounts/<int:account_id>/withdraw-consent/", withdrawals.consent_withdrawal, name="withdraw_consent"
+    ),
     path("training/", training.training, name="training"),
     path("training/finish/", training.finish, name="finish_training"),
     path("training/results/", training.results, name="training_results"),

@@ -1,12 +1,12 @@
 """The textbooks of the USACO paper: JSON lists with one object per article (docs/spec.md 10.2)."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmark.corpora.records import ImportedArticle
 from benchmark.datasets import SkippedEntry, SourceError
+from benchmark.datasets.json_stream import read_list
 
 
 def read_cpbook(path: Path) -> Iterator[ImportedArticle | SkippedEntry]:
@@ -40,20 +40,16 @@ def read_cphandbook(path: Path) -> Iterator[ImportedArticle | SkippedEntry]:
             yield SkippedEntry(f"entry {number}", f"its {' or '.join(required)} is not a string")
 
 
-def _entries(path: Path, format_name: str, *required: str) -> list[dict[str, Any]]:
+def _entries(path: Path, format_name: str, *required: str) -> Iterator[dict[str, Any]]:
+    """Yield the entries, {} for one that is no object. Raises SourceError if none has the required keys."""
     if not path.is_file():
         raise SourceError(f"{path} is not a file; the format {format_name} needs a JSON file")
-    try:
-        content = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise SourceError(
-            f"{path} is not valid JSON ({error}). It may be incomplete: download it again."
-        ) from error
-    if not isinstance(content, list):
-        raise SourceError(f"{path} must contain a JSON list of articles, not a {type(content).__name__}")
-    entries = [entry if isinstance(entry, dict) else {} for entry in content]
-    if not any(entry.keys() >= set(required) for entry in entries):
+    whole = 0
+    for entry in read_list(path):
+        article = entry if isinstance(entry, dict) else {}
+        whole += article.keys() >= set(required)
+        yield article
+    if not whole:
         raise SourceError(
             f"{path} contains no article of the format {format_name}: no entry has the keys {', '.join(required)}"
         )
-    return entries

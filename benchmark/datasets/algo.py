@@ -5,7 +5,6 @@ contains per problem a model's oracle, its input functions and a candidate, with
 the candidate. The import executes no program.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from benchmark.datasets.json_stream import read_object
 from benchmark.datasets.records import (
     CandidateRecord,
     ImportedProblem,
@@ -104,15 +104,7 @@ def _json(path: Path) -> dict[str, Any]:
         raise SourceError(
             f"{path} does not exist; the format algo needs the folder with leetcode_data and leetcode_results"
         )
-    try:
-        content = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise SourceError(
-            f"{path} is not valid JSON ({error}). It may be incomplete: fetch it again."
-        ) from error
-    if not isinstance(content, dict):
-        raise SourceError(f"{path} must contain a JSON object, not a {type(content).__name__}")
-    return content
+    return dict(read_object(path))
 
 
 def _entry(stored: StoredProblem) -> ImportedProblem | SkippedEntry:

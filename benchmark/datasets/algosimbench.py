@@ -5,7 +5,6 @@ searches known names in order; a `fields.toml` next to the files overrides them.
 the same format.
 """
 
-import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from benchmark.datasets.json_stream import read_entries
 from benchmark.datasets.records import (
     ImportedProblem,
     Importer,
@@ -57,13 +57,16 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class _File:
+    """A file of entries, which is read again for each use: memory does not hold its texts."""
+
     path: Path
-    entries: tuple[Row, ...]
+    names: tuple[str, ...]
+    """The fields of all entries in the order of their first occurrence."""
+    count: int
 
     @property
-    def names(self) -> list[str]:
-        """The fields of all entries in the order of their first occurrence."""
-        return list(dict.fromkeys(name for entry in self.entries for name in entry))
+    def entries(self) -> Iterator[Row]:
+        return _entries(self.path)
 
 
 @contextmanager
@@ -91,7 +94,7 @@ def open_algosimbench(path: Path) -> Iterator[Source]:
     names = _mapping(corpus, FIELDS, given["problem"])
     _refuse_missing(corpus, names)
     yield Source(
-        len(corpus.entries),
+        corpus.count,
         (_problem(number, entry, names) for number, entry in enumerate(corpus.entries, 1)),
         tuple(
             question for file in questions for question in _questions(file, given["question"], names["id"])
@@ -155,25 +158,39 @@ def _refuse_missing(corpus: _File, names: Mapping[str, str]) -> None:
 
 
 def _read(path: Path) -> _File:
-    """Return the entries of a file: a list of objects, or an object of objects whose keys become the ids."""
+    """Return a file of entries. Raises SourceError for a file that holds anything else."""
+    names: dict[str, None] = {}
+    count = 0
+    for entry in _entries(path):
+        names.update(dict.fromkeys(entry))
+        count += 1
+    return _File(path, tuple(names), count)
+
+
+def _entries(path: Path) -> Iterator[Row]:
+    """Yield the entries of a list of objects, or of an object of objects whose keys become the ids."""
+    if path.suffix in (".jsonl", ".parquet"):
+        yield from read_rows(path)[1]
+        return
+    for key, entry in _yaml_entries(path) if path.suffix == ".yaml" else read_entries(path, "list", "object"):
+        if not isinstance(entry, dict):
+            raise SourceError(f"{path} must contain a list of objects")
+        yield entry if key is None else {"prob_id": key, **entry}
+
+
+def _yaml_entries(path: Path) -> Iterator[tuple[str | None, Any]]:
     try:
-        content = _content(path)
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise SourceError(
             f"{path} cannot be read ({error}). It may be incomplete: fetch it again."
         ) from error
-    if isinstance(content, dict) and all(isinstance(value, dict) for value in content.values()):
-        content = [{"prob_id": key, **value} for key, value in content.items()]
-    if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
+    if isinstance(content, dict):
+        yield from content.items()
+    elif isinstance(content, list):
+        yield from ((None, entry) for entry in content)
+    else:
         raise SourceError(f"{path} must contain a list of objects")
-    return _File(path, tuple(content))
-
-
-def _content(path: Path) -> Any:
-    if path.suffix in (".jsonl", ".parquet"):
-        return list(read_rows(path)[1])
-    text = path.read_text(encoding="utf-8")
-    return yaml.safe_load(text) if path.suffix == ".yaml" else json.loads(text)
 
 
 def _problem(number: int, entry: Row, names: Mapping[str, str]) -> ImportedProblem | SkippedEntry:

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from django.conf import settings
 
 from benchmark.datasets.archives import open_gzip
+from benchmark.datasets.json_stream import read_list
 from benchmark.datasets.records import SourceError
 
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet")
@@ -42,7 +43,7 @@ def _count(file: Path) -> int:
     if file.suffix == ".parquet":
         return int(_parquet(file).metadata.num_rows)
     if file.suffix == ".json":
-        return len(_list(file))
+        return sum(1 for _ in _list(file))
     return sum(1 for _ in _lines(file))
 
 
@@ -88,16 +89,13 @@ def _object(file: Path, number: int, line: str) -> Row:
     return row
 
 
-def _list(file: Path) -> list[Row]:
-    try:
-        content = json.loads(file.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise SourceError(
-            f"{file} is not valid JSON ({error}). It may be incomplete: fetch it again."
-        ) from error
-    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
-        raise SourceError(f"{file} must contain a list of objects")
-    return content
+def _list(file: Path) -> Iterator[Row]:
+    for row in read_list(file):
+        if not isinstance(row, dict):
+            raise SourceError(
+                f"{file} must contain a list of objects, and one entry is a {type(row).__name__}"
+            )
+        yield row
 
 
 def _parquet(file: Path) -> Any:

@@ -2,11 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple, Self
 
+from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 
@@ -107,6 +110,28 @@ class _Prepared:
     candidates: tuple[CandidateRecord, ...]
 
 
+class _PreparedFile:
+    """Prepared problems in a temporary file, because their texts may exceed the memory."""
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile(dir=settings.VAR)  # noqa: SIM115  (closed by __exit__)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def append(self, problem: _Prepared) -> None:
+        pickle.dump(problem, self._file)
+
+    def __iter__(self) -> Iterator[_Prepared]:
+        end = self._file.tell()
+        self._file.seek(0)
+        while self._file.tell() < end:
+            yield pickle.load(self._file)  # noqa: S301  (no other process can open the file)
+
+
 def import_problems(
     format_name: str,
     path: Path,
@@ -130,9 +155,8 @@ def import_problems(
         for external_id, *values in rows.values_list("external_id", *_StoredState._fields)
     }
     result = DatasetImport(dataset_name)
-    changed: list[_Prepared] = []
     seen: set[str] = set()
-    with FORMATS[format_name].open_source(path, tests) as source:
+    with _PreparedFile() as changed, FORMATS[format_name].open_source(path, tests) as source:
         for done, entry in enumerate(source.entries, 1):
             if isinstance(entry, SkippedEntry):
                 result.skipped.append(entry)
@@ -149,16 +173,16 @@ def import_problems(
                     result.unchanged += 1
                 else:
                     changed.append(prepared)
+                    result.updated += problem.external_id in stored
+                    result.imported += problem.external_id not in stored
             if progress is not None:
                 progress(done, source.total)
         questions = source.questions
-    result.updated = sum(one.external_id in stored for one in changed)
-    result.imported = len(changed) - result.updated
-    with transaction.atomic():
-        if changed:
-            _write(dataset_name, format_name, changed)
-        if questions and (changed or stored):
-            result.questions = _write_questions(dataset_name, questions, result)
+        with transaction.atomic():
+            if result.updated or result.imported:
+                _write(dataset_name, format_name, changed)
+            if questions and (result.updated or result.imported or stored):
+                result.questions = _write_questions(dataset_name, questions, result)
     return result
 
 
@@ -436,7 +460,7 @@ def _content_hash(*parts: object) -> str:
     return hashlib.sha256(document.encode()).hexdigest()
 
 
-def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> None:
+def _write(dataset_name: str, format_name: str, problems: Iterable[_Prepared]) -> None:
     dataset, _ = Dataset.objects.get_or_create(name=dataset_name, defaults={"format": format_name})
     for prepared in problems:
         if prepared.content_stored:

@@ -4,7 +4,6 @@ The keys are those of the USACO benchmark's released files (docs/spec.md 10.1). 
 limit means MiB, as in the benchmark's judge.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from benchmark.datasets.json_stream import read_entries
 from benchmark.datasets.records import (
     ImportedProblem,
     Importer,
@@ -43,30 +43,34 @@ def open_usaco(path: Path, tests: Path | None = None) -> Iterator[Source]:
 
     Raises SourceError if the file is not such a collection or the folder does not exist.
     """
-    problems = _read(path)
+    count = _count(path)
     folder = _tests_folder(path, tests)
-    yield Source(len(problems), (_entry(key, value, folder) for key, value in problems.items()))
+    yield Source(count, (_entry(key, value, folder) for key, value in _entries(path)))
 
 
 IMPORTER = Importer("usaco", "a JSON file such as usaco_dict.json", open_usaco, open_with_tests=open_usaco)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _count(path: Path) -> int:
+    """Return the number of entries. Raises SourceError if the file has no entry of a problem, or is damaged."""
     if not path.is_file():
         raise SourceError(f"{path} is not a file; the format usaco needs a JSON file such as usaco_dict.json")
-    try:
-        content = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise SourceError(
-            f"{path} is not valid JSON ({error}). It may be incomplete: fetch it again."
-        ) from error
-    if isinstance(content, list):
-        content = {str(entry.get("problem_id", "")): entry for entry in content if isinstance(entry, dict)}
-    if not isinstance(content, dict):
-        raise SourceError(f"{path} must contain a JSON object of problems, not a {type(content).__name__}")
-    if not any(isinstance(entry, dict) and entry.keys() >= set(_REQUIRED) for entry in content.values()):
+    count, problems = 0, False
+    for _, entry in _entries(path):
+        count += 1
+        problems = problems or (isinstance(entry, dict) and entry.keys() >= set(_REQUIRED))
+    if not problems:
         raise SourceError(f"{path} contains no USACO problem: no entry has the keys {', '.join(_REQUIRED)}")
-    return content
+    return count
+
+
+def _entries(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield identifiers and entries: keys of an object, or of a list the fields problem_id of its objects."""
+    for key, entry in read_entries(path, "object", "list"):
+        if key is not None:
+            yield key, entry
+        elif isinstance(entry, dict):
+            yield str(entry.get("problem_id", "")), entry
 
 
 def _tests_folder(path: Path, tests: Path | None) -> Path | None:

@@ -44,8 +44,11 @@ OnTest = Callable[[judge.TestResult], None]
 def perform(judgement_id: int) -> None:
     """Claim the judgement, grade its program, and store the result.
 
-    Does nothing if the judgement is finished, another process holds it, or its person has a fair share of the workers.
+    Does nothing if the judgement is finished, another process holds it, or its person has a fair share of the workers,
+    or in a process that must not run programs.
     """
+    if judge.programs_forbidden():
+        return
     judgement = _claim(judgement_id)
     if judgement is None:
         return

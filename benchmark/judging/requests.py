@@ -217,10 +217,15 @@ def requeue_lost() -> None:
     lost = [(pk, purpose) for pk, purpose, person in found if person not in full]
     for name, purpose in ((EXECUTIONS, Judgement.Purpose.VERDICT), (SCORES, Judgement.Purpose.SCORE)):
         rows = [pk for pk, purpose_of_row in lost if purpose_of_row == purpose]
-        queue = django_rq.get_queue(name)
-        waiting = set(queue.get_job_ids()) if rows else set()
-        missing = [pk for pk in rows if _job_id(pk) not in waiting]
-        for pk in missing:
-            queue.enqueue(_PERFORM, pk, job_id=_job_id(pk))
-        if missing:
-            logger.info("%s lost judgements are enqueued again in %s", len(missing), name)
+        enqueue_missing(rows, name)
+
+
+def enqueue_missing(rows: list[int], name: str) -> None:
+    """Put a job into the named queue for each of these judgements that has none. Raises redis.RedisError."""
+    queue = django_rq.get_queue(name)
+    waiting = set(queue.get_job_ids()) if rows else set()
+    missing = [pk for pk in rows if _job_id(pk) not in waiting]
+    for pk in missing:
+        queue.enqueue(_PERFORM, pk, job_id=_job_id(pk))
+    if missing:
+        logger.info("%s lost judgements are enqueued again in %s", len(missing), name)

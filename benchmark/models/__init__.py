@@ -1,5 +1,6 @@
 """The tables of the problem bank, of judgements and of runs."""
 
+from benchmark.models.backups import Backup
 from benchmark.models.batches import Batch, BatchedRequest
 from benchmark.models.corpora import Article, Corpus
 from benchmark.models.growth import GrowthCurve, SlowComparison
@@ -10,6 +11,7 @@ from benchmark.models.memorisation import MemoryProbe
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
 from benchmark.models.processes import Process
+from benchmark.models.program_operations import ProgramOperation
 from benchmark.models.rejudging import ProblemVersion, RejudgedProgram, Rejudging
 from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, RunTutor, WorkItem
 from benchmark.models.similarity import (
@@ -25,6 +27,7 @@ from benchmark.models.suites import ListedTest, PackageProgram, SizedGenerator, 
 
 __all__ = [
     "Article",
+    "Backup",
     "Batch",
     "BatchedRequest",
     "CachedRunReport",
@@ -47,6 +50,7 @@ __all__ = [
     "Problem",
     "ProblemVersion",
     "Process",
+    "ProgramOperation",
     "Question",
     "QuestionAnswer",
     "QuestionSet",

@@ -5,7 +5,9 @@ Equal content is stored once, and a stored file never changes.
 
 import hashlib
 import os
+import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from django.conf import settings
@@ -37,3 +39,14 @@ def path(digest: str) -> Path:
 def read(digest: str) -> bytes:
     """Return the bytes of the blob. Raises FileNotFoundError if it is not stored here."""
     return path(digest).read_bytes()
+
+
+def digests() -> Iterator[str]:
+    """Yield the hash of each stored blob, in order."""
+    for folder in sorted(Path(settings.BLOBS).glob("[0-9a-f][0-9a-f]")):
+        yield from sorted(file.name for file in folder.iterdir() if re.fullmatch("[0-9a-f]{64}", file.name))
+
+
+def remove(digest: str) -> None:
+    """Delete the blob with this hash, if it is stored."""
+    path(digest).unlink(missing_ok=True)

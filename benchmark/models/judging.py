@@ -133,6 +133,13 @@ class Judgement(Claimable):
 
     class Meta:
         ordering = ["-id"]
+        indexes = [
+            models.Index(
+                fields=["finished_at"],
+                condition=models.Q(finished_at__isnull=False),
+                name="finished_judgement_by_time",
+            )
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(suite="all") | models.Q(test_suite=None),

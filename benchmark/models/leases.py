@@ -17,6 +17,7 @@ from django.db import InterfaceError, OperationalError, connection, models
 from django.db.models import Q
 from django.utils import timezone
 
+from benchmark.models.clock import LONGEST_LEAD, clock_monitor
 from benchmark.models.owners import OWNER_LENGTH, is_dead
 
 HEARTBEAT = 2.0
@@ -52,11 +53,17 @@ class LeasedQuerySet(models.QuerySet[L]):
         return self.held().filter(owner=owner)
 
     def lost(self, now: datetime) -> Self:
-        """Return the held rows whose owner ended on this host, or did not renew its lease in time."""
+        """Return the held rows whose owner ended on this host, or did not renew its lease in time.
+
+        After a jump of the clock, ends of leases count again when living owners have renewed them by the new time.
+        """
         held = self.held()
         owners = held.order_by().values_list("owner", flat=True).distinct()
-        dead = [owner for owner in owners if is_dead(owner)]
-        return held.filter(Q(owner__in=dead) | Q(lease_until__lt=now))
+        lost = Q(owner__in=[owner for owner in owners if is_dead(owner)])
+        if clock_monitor.is_steady():
+            latest = now + self.model.LEASE + LONGEST_LEAD
+            lost |= Q(lease_until__lt=now) | Q(lease_until__gt=latest)
+        return held.filter(lost)
 
     def renew(self, now: datetime) -> int:
         """Prolong the leases of the rows that are held; return their number."""

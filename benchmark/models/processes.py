@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Self
 
 from django.db import models
@@ -24,7 +24,9 @@ class Process(Leased):
 
     class Kind(models.TextChoices):
         STREAMER = "streamer"
-        WORKER = "worker"
+        JUDGE_WORKER = "judge worker"
+        MODEL_WORKER = "model worker"
+        WORKER = "worker", "worker of both kinds"
 
     LEASE = PROCESS_LEASE
 
@@ -35,6 +37,9 @@ class Process(Leased):
     version = models.CharField(max_length=80)
     since = models.DateTimeField(help_text="Start of the process.")
     last_seen = models.DateTimeField(help_text="Time of the last heartbeat, or of the end of the process.")
+    stored_at = models.DateTimeField(
+        null=True, help_text="Time of the last heartbeat by the clock of the database."
+    )
     doing = models.CharField(max_length=200, blank=True, help_text="The present work. Blank: none.")
 
     objects = ProcessQuerySet.as_manager()
@@ -44,3 +49,8 @@ class Process(Leased):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pid} on {self.host}"
+
+    @property
+    def clock_difference(self) -> timedelta | None:
+        """How far the clock of its host is ahead of the database's; None before the first heartbeat of this version."""
+        return None if self.stored_at is None else self.last_seen - self.stored_at

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 from django.db import DatabaseError, close_old_connections, connection
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchmark.models import Process
@@ -36,6 +37,7 @@ class Heartbeat:
         now = timezone.now()
         values = {
             "last_seen": now,
+            "stored_at": Now(),
             "lease_until": now + Process.LEASE,
             "doing": doing[: Process._meta.get_field("doing").max_length],
         }
@@ -55,7 +57,9 @@ class Heartbeat:
     def end(self) -> None:
         """Store that the process has ended now. Raises DatabaseError."""
         now = timezone.now()
-        Process.objects.filter(pk=self._owner).update(last_seen=now, lease_until=now, doing="")
+        Process.objects.filter(pk=self._owner).update(
+            last_seen=now, stored_at=Now(), lease_until=now, doing=""
+        )
 
     def _delete_ended(self) -> None:
         """Delete the rows of ended processes that this one replaces, and those older than RETENTION."""

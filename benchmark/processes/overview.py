@@ -12,7 +12,8 @@ from benchmark.processes.version import source_version
 
 REQUIRED: dict[str, tuple[Process.Kind, ...]] = {
     "streamer": (Process.Kind.STREAMER,),
-    "worker": (Process.Kind.WORKER,),
+    "judge worker": (Process.Kind.JUDGE_WORKER, Process.Kind.WORKER),
+    "model worker": (Process.Kind.MODEL_WORKER, Process.Kind.WORKER),
 }
 """What an installation needs: each name with the kinds of which at least one process must run."""
 
@@ -38,6 +39,11 @@ def outage_of(name: str) -> Outage | None:
 def outages() -> list[Outage]:
     """Return the outage of each requirement that no process meets."""
     return [outage for name in REQUIRED if (outage := outage_of(name)) is not None]
+
+
+def running(kind: Process.Kind) -> list[Process]:
+    """Return the running processes of this kind."""
+    return list(Process.objects.filter(kind=kind).running(timezone.now()))
 
 
 def differing_versions() -> list[Process]:

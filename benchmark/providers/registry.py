@@ -215,10 +215,20 @@ def address_of(spec: ModelSpec) -> str:
     return address
 
 
+_forbidden: list[str] = []
+"""Why this process must not load a provider. Empty: it may."""
+
+
+def forbid_providers(reason: str) -> None:
+    """Refuse to open a provider in this process from now on. Its errors state the reason."""
+    _forbidden.append(reason)
+
+
 def open_provider(spec: ModelSpec) -> Provider:
     """Return a new client for the caller's event loop; the caller closes it with `aclose`.
 
-    Raises ProviderError (kind "configuration") when a key or an address is missing, or the endpoint is unknown.
+    Raises ProviderError (kind "configuration") when a key or an address is missing, the endpoint is unknown, or this
+    process must not call models.
     """
     return cast(Provider, _open(PROVIDERS[spec.provider].path, spec))
 
@@ -246,6 +256,8 @@ def _batching(spec: ModelSpec) -> ProviderEntry:
 
 
 def _open(path: str, spec: ModelSpec) -> object:
+    if _forbidden:
+        raise ProviderError("configuration", f"The model {spec} is not opened: {_forbidden[0]}.")
     module, _, name = path.partition(":")
     provider = getattr(import_module(module), name)
     return provider(spec.endpoint) if spec.endpoint else provider()

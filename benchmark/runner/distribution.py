@@ -17,6 +17,7 @@ from django.db.models import Count
 from django.utils import timezone
 from rq import Worker
 
+import judge
 from benchmark import judging
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.stopping import Stop
@@ -25,10 +26,12 @@ from benchmark.providers import ProviderError
 from benchmark.reports.progress import failures_by_kind
 from benchmark.runner import leases
 from benchmark.runner.execution import ExecutionProgress, execute
-from benchmark.runner.judges import QUEUE
 from judge import Verdict
 
 logger = logging.getLogger(__name__)
+
+QUEUE = "models"
+"""The queue of the runs' time slices."""
 
 TIME_SLICE = 30.0
 """Seconds for which a worker works on a run before it looks for other work."""
@@ -49,7 +52,8 @@ def connected_workers() -> int:
         raise _unavailable(error) from None
     if not workers:
         raise QueueUnavailableError(
-            "No worker is connected to the queue server. Start one (manage.py worker), or leave out --distribute."
+            "No model worker is connected to the queue server. Start one (manage.py worker --kind model), or leave out "
+            "--distribute."
         )
     return workers
 
@@ -121,7 +125,8 @@ async def _watch(stop: Stop, pool: ThreadPoolExecutor) -> None:
     end = loop.time() + TIME_SLICE
     while True:
         await asyncio.sleep(_LOOK_INTERVAL)
-        await loop.run_in_executor(pool, _perform_executions)
+        if not judge.programs_forbidden():
+            await loop.run_in_executor(pool, _perform_executions)
         if loop.time() > end:
             # A wait that the provider asked for continues: the next time slice would call too early.
             stop.request("the time slice has ended", final=False, cancels_waits=False)

@@ -50,6 +50,7 @@ from benchmark.providers import (
 from benchmark.reports.cached_report import store_report
 from benchmark.runner import leases
 from benchmark.runner.chain import ChainServices, StoredChain
+from benchmark.runner.judge_workers import JudgeWorkers, judge_workers_run
 from benchmark.runner.judges import JudgeFaultError, RunJudge, judge_threads
 from benchmark.runner.reply_store import ModelRole, ReplyStore
 from benchmark.runner.texts import SearchTexts
@@ -91,7 +92,8 @@ async def execute(
 ) -> None:
     """Work on the run's pending items until none is left or a stop is requested.
 
-    Calls keep to the run's limits and budget; at most `judges` programs are judged at once. The work may be cancelled
+    Calls keep to the run's limits and budget. Judge workers judge the programs; without them, this process judges at
+    most `judges` programs at once. The work may be cancelled
     and the process killed at any time: stored replies remain, and the next `execute` continues after them. Any number
     of processes may execute one run. With `cancel_batches` no new request is sent: requests without an answer are
     cancelled, and the answers are stored. Raises ProviderError when the provider cannot be opened.
@@ -110,9 +112,10 @@ async def execute(
             progress.tutor_spent = Spending.of_run(tutor)
             providers["tutor"] = open_provider(parse_model_spec(tutor.model_spec))
         name = new_owner()
-        await asyncio.to_thread(_fix_time_factor, run)
+        hands_over = await asyncio.to_thread(_prepare_judging, run)
         with CommitQueue() as commits, judge_threads(judges) as pool:
-            resources = _Resources(name, commits, pool, tutor)
+            workers = JudgeWorkers(commits, stop.check, progress.report) if hands_over else None
+            resources = _Resources(name, commits, pool, workers, tutor)
             execution = _RunExecution(run, providers, resources, progress, stop)
             if batching:
                 execution.use_batches(batching, cancel=cancel_batches)
@@ -136,10 +139,16 @@ def _tutor_of(run: Run) -> RunTutor | None:
         connection.close()
 
 
-def _fix_time_factor(run: Run) -> None:
-    """Measure this machine before the run's transactions, which would wait for the measurement."""
+def _prepare_judging(run: Run) -> bool:
+    """Return whether programs are handed over to judge workers.
+
+    If not, measure this machine before the run's transactions, which would wait for the measurement.
+    """
     try:
+        if judge_workers_run():
+            return True
         fix_factor(scope_of_run(run))
+        return False
     finally:
         connection.close()
 
@@ -185,11 +194,12 @@ def _conclude(run: Run, runners: Mapping[Role, str], stop: Stop, broken_off: _Br
 
 @dataclass(frozen=True)
 class _Resources:
-    """The name of this runner, its queue of database work, its threads for judging, and the run's tutor."""
+    """The name of this runner, its queue of database work, its threads and workers for judging, and the run's tutor."""
 
     runner: str
     commits: CommitQueue
     pool: ThreadPoolExecutor
+    workers: JudgeWorkers | None
     tutor: RunTutor | None
 
 
@@ -237,7 +247,10 @@ class _RunExecution:
         self._calls_in_flight = 0
         self._open_chains = 0
         self._batches: Batches | None = None
-        self._judge = RunJudge(run, self._settings, resources.commits, resources.pool, stop.check)
+        self._workers = resources.workers
+        self._judge = RunJudge(
+            run, self._settings, resources.commits, resources.pool, stop.check, workers=resources.workers
+        )
         roles = {role: calls.part for role, calls in self._calls.items()}
         self._replies = ReplyStore(
             run, self._settings, roles, commits=resources.commits, call=self._call, on_stored=self._record
@@ -272,7 +285,9 @@ class _RunExecution:
     async def work(self) -> None:
         """Call and judge until no item is left to claim."""
         await self._set_peers(await self._commits.run(self._beat))
-        heart = asyncio.create_task(self._keep_alive())
+        regular = [asyncio.create_task(self._keep_alive())]
+        if self._workers:
+            regular.append(asyncio.create_task(self._workers.keep_queued()))
         try:
             self._open_chains = min(self._slots, await self._commits.run(self._run.items.count))
             async with (
@@ -282,7 +297,8 @@ class _RunExecution:
                 for _ in range(self._open_chains):
                     slots.create_task(self._take_items())
         finally:
-            heart.cancel()
+            for task in regular:
+                task.cancel()
 
     async def _keep_alive(self) -> None:
         """Renew the leases, update the number of peers, and stop after the run was stopped elsewhere."""

@@ -1,6 +1,7 @@
-"""The judge of a run: programs are judged in threads beside the event loop, by rows that survive the process.
+"""The judge of a run: programs are judged by rows that survive the process.
 
-In a distributed run idle workers judge too; the rows decide which process judges.
+Judge workers perform the rows where there are any. Without them, threads beside the event loop do; in a distributed run
+idle workers judge too, and the rows decide which process judges.
 """
 
 import asyncio
@@ -8,23 +9,22 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from django.db import connection
+from django.db import connection, transaction
 
 from benchmark import judging
 from benchmark.judging import copy_of
 from benchmark.methods import METHODS, MethodSettings
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.inserts import insert_rows
-from benchmark.models import Generation, Judgement, Problem, Run
-from judge import Policy
+from benchmark.models import Generation, Judgement, Problem, ProgramOperation, Run, WorkItem
+from benchmark.runner import program_operations
+from benchmark.runner.judge_workers import QUEUE, JudgeWorkers
+from judge import Policy, SandboxFaultError, SandboxUnavailableError
 
 T = TypeVar("T")
-
-QUEUE = "default"
-"""The queue of the runs' work, which workers serve after that of the tutors."""
 
 _POLL_SECONDS = 0.2
 """Seconds between two polls of a judgement that another worker performs."""
@@ -44,9 +44,12 @@ class RunJudge:
         commits: CommitQueue,
         pool: ThreadPoolExecutor,
         check: Callable[[], None],
+        *,
+        workers: JudgeWorkers | None,
     ) -> None:
-        """`check` is called before each judging and raises to prevent it."""
-        self._requests = JudgementRequests(run, settings)
+        """`check` is called before each judging and raises to prevent it. `workers` judge; None: this process does."""
+        self._requests = JudgementRequests(run, settings, copies_verdicts=workers is None)
+        self._workers = workers
         self._shared = run.distributed
         self._commits = commits
         self._pool = pool
@@ -63,11 +66,12 @@ class RunJudge:
         """
 
         def request() -> Judgement:
-            # This process has the item's lease, so any other judge of it is gone.
-            if before := judgement_of(answer, suite):
+            # This process has the item's lease, so no other process but a judge worker judges its programs.
+            if self._workers is None and (before := judgement_of(answer, suite)):
                 before.claimed().release()
             judgement, new = self._requests.ensure(answer, problem, suite, every_test=every_test)
-            if new and self._shared:
+            waits = judgement.state == Judgement.State.QUEUED
+            if (self._workers and waits) or (self._shared and new):
                 judging.enqueue(judgement, QUEUE)
             return judgement
 
@@ -96,21 +100,52 @@ class RunJudge:
                 judgement = await self.judge(answer, problem, suite)
             self._requests.remember(answer, problem, suite, judgement)
 
-    async def work(self, work: Callable[[], T]) -> T:
-        """Return the result of work in the sandbox, which is done in a judge's thread."""
+    async def read(self, read: Callable[[], T]) -> T:
+        """Return the result of a query."""
+        return await self._commits.run(read)
 
-        def run() -> T:
+    async def operate(self, item: WorkItem, language: str, name: str, arguments: dict[str, Any]) -> Any:
+        """Return the result of an operation of `benchmark.runner.program_operations`. Raises JudgeFaultError."""
+        self._check()
+        if self._workers is None:
+            return await self._operate_here(item, language, name, arguments)
+
+        def request() -> ProgramOperation:
+            row = ProgramOperation.objects.create(
+                item=item, language=language, name=name, arguments=arguments
+            )
+            transaction.on_commit(lambda: program_operations.enqueue(row))
+            return row
+
+        row = await self._commits.run(request)
+        try:
+            row = await self._workers.finished(row)
+        finally:
+            pk = row.pk
+            await self._commits.run(lambda: ProgramOperation.objects.filter(pk=pk).delete())
+        if row.state == ProgramOperation.State.FAILED:
+            raise JudgeFaultError(row.fault)
+        return row.result
+
+    async def _operate_here(self, item: WorkItem, language: str, name: str, arguments: dict[str, Any]) -> Any:
+        """Return the result of an operation in a judge's thread, which has its own database connection."""
+
+        def run() -> Any:
             try:
-                return work()
+                return program_operations.OPERATIONS[name](item, language, **arguments)
             finally:
                 connection.close()
 
-        self._check()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+        except (SandboxFaultError, SandboxUnavailableError) as error:
+            raise JudgeFaultError(str(error)) from error
 
     async def _wait_for(self, request: Callable[[], Judgement]) -> Judgement:
         self._check()
         judgement = await self._commits.run(request)
+        if self._workers is not None:
+            judgement = await self._workers.finished(judgement)
         while judgement.state in (Judgement.State.QUEUED, Judgement.State.RUNNING):
             await asyncio.get_running_loop().run_in_executor(self._pool, _perform, judgement.pk, self._check)
             self._check_begun(judgement := await self._commits.run(_reread(judgement)))
@@ -139,12 +174,14 @@ def judgement_of(answer: Generation, suite: Judgement.TestScope) -> Judgement | 
 class JudgementRequests:
     """Requests for the judgements of a run, by its policy, its settings and its suites."""
 
-    def __init__(self, run: Run, settings: MethodSettings) -> None:
+    def __init__(self, run: Run, settings: MethodSettings, *, copies_verdicts: bool = True) -> None:
+        """`copies_verdicts` is whether stored verdicts may be copied: only under the time factor of this machine."""
         self._settings = settings
         self._scope = judging.scope_of_run(run)
         self._known: dict[tuple[int, str, str], Judgement] = {}
         """The finished judgements of this process by problem, program and suite."""
-        self._copies_verdicts = run.method in METHODS and METHODS[run.method].judges_every_program
+        every_program = run.method in METHODS and METHODS[run.method].judges_every_program
+        self._copies_verdicts = copies_verdicts and every_program
         self._suites: dict[str, int] = run.manifest.get("suites") or {}
         """By problem the version of the suite that replaces the imported hidden tests."""
 

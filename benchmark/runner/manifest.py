@@ -100,11 +100,19 @@ def environment(language: str) -> dict[str, Any]:
         "git": _git(),
         "judge_version": judge.JUDGE_VERSION,
         "language": language,
-        "compiler": judge.compiler_version(language),
+        "compiler": _compiler(language),
         "python": platform.python_version(),
         "packages": {name: metadata.version(name) for name in _PACKAGES},
         "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
     }
+
+
+def _compiler(language: str) -> str | None:
+    """Return the version of this machine's compiler; None if only judge workers on other machines have one."""
+    try:
+        return judge.compiler_version(language)
+    except judge.ToolMissingError:
+        return None
 
 
 def _git() -> dict[str, Any] | None:

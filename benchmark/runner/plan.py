@@ -25,6 +25,7 @@ from benchmark.representations import MissingRepresentationError
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
 from benchmark.runner.draws import reserve_draws
+from benchmark.runner.judge_workers import judge_workers_run
 from benchmark.runner.manifest import (
     dataset_hash,
     environment,
@@ -382,7 +383,12 @@ def _representations(dataset: Dataset, spec: ModelSpec, settings: MethodSettings
 
 
 def check_judge(language: str) -> None:
-    """Raise CannotRunError where programs in this language cannot be judged, before their replies are paid."""
+    """Raise CannotRunError where programs in this language cannot be judged, before their replies are paid.
+
+    Where judge workers judge them, their hosts decide.
+    """
+    if judge_workers_run():
+        return
     status = sandbox_status()
     if not status.available:
         raise CannotRunError(f"Programs cannot be judged here: {status.problem}. {status.remedy}")

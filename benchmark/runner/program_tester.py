@@ -1,21 +1,16 @@
-"""The program tester of a run: programs for verifiers and candidates, run in the judge's threads."""
+"""The program tester of a run: programs for verifiers and candidates, run by the judge of the run."""
 
 import asyncio
-from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import asdict
+from typing import Any
 
-from benchmark import judging
-from benchmark.growth import Difference, Growth, compare, difference_of, growth_of, measured_curve
+from benchmark.growth import Difference, Growth, growth_of
 from benchmark.methods import VerifierScore
-from benchmark.models import Generation, Submission, WorkItem
-from benchmark.oracles import store, verifications
-from benchmark.oracles.inputs import InputRecipe, accepts_all, makes_valid_inputs, written_tests
+from benchmark.models import Generation, GrowthCurve, WorkItem
+from benchmark.oracles.inputs import InputRecipe
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.prompts import OracleCase
-from benchmark.runner.judges import JudgeFaultError, RunJudge
-from judge import SandboxFaultError, SandboxUnavailableError
-
-T = TypeVar("T")
+from benchmark.runner.judges import RunJudge
 
 _POLL_SECONDS = 0.2
 """Seconds between two looks at a growth curve that another process measures."""
@@ -28,82 +23,54 @@ class JudgedProgramTester:
 
     def __init__(self, item: WorkItem, judge: RunJudge, language: str) -> None:
         self._item = item
-        self._problem = item.problem
         self._judge = judge
         self._language = language
         self._rejected: list[str] = []
 
     async def oracle_passes(self, oracle: str) -> bool:
         """See `benchmark.methods.ProgramTester`."""
-        fault = await self._run(lambda: store.oracle_fault(self._problem, oracle))
+        fault = await self._run("oracle_fault", program=oracle)
         if fault:
             self._rejected.append(f"oracle {len(self._rejected) + 1}: {fault}")
         return not fault
 
     async def validator_works(self, programs: VerifierPrograms) -> bool:
         """See `benchmark.methods.ProgramTester`."""
-
-        def works() -> bool:
-            inputs = [case.input for case in store.samples_of(self._problem)]
-            return accepts_all(store.input_functions_of(self._problem, programs), inputs)
-
-        return await self._run(works)
+        works: bool = await self._run("validator_works", programs=asdict(programs))
+        return works
 
     async def makes_inputs(self, programs: VerifierPrograms, kind: str) -> bool:
         """See `benchmark.methods.ProgramTester`."""
-        function, cap, several = {
-            "generator": ("gen_input", 0, False),
-            "batch": ("random_test", InputRecipe.caps[0], True),
-            "tricky": ("special_tricky_test_inputs", 0, True),
-        }[kind]
-        functions = store.input_functions_of(self._problem, programs)
-        return await self._run(lambda: makes_valid_inputs(functions, function, cap, several=several))
+        makes: bool = await self._run("makes_inputs", programs=asdict(programs), kind=kind)
+        return makes
 
     async def writes_tests(self, programs: VerifierPrograms) -> bool:
         """See `benchmark.methods.ProgramTester`."""
-        return await self._run(lambda: bool(written_tests(store.input_functions_of(self._problem, programs))))
+        writes: bool = await self._run("writes_tests", programs=asdict(programs))
+        return writes
 
     async def build(self, programs: VerifierPrograms, recipe: InputRecipe) -> None:
         """See `benchmark.methods.ProgramTester`."""
-        rejected = tuple(self._rejected)
-        await self._run(lambda: store.build(self._problem, programs, recipe, self._item.run, rejected))
+        await self._run("build", programs=asdict(programs), recipe=asdict(recipe), rejected=self._rejected)
 
     async def score(self, answer: Generation) -> VerifierScore:
         """See `benchmark.methods.ProgramTester`. Raises NoVerifierError."""
-
-        def score() -> VerifierScore:
-            verifier = verifications.latest_verifier(self._problem, before=self._item.run.started_at)
-            said = verifications.verification_of(verifier, self._submission(answer.code), minimized=True)
-            cases = tuple(
-                OracleCase(one["input"], one["expected"], one["output"], one["fault"])
-                for one in verifications.smallest_failures(said)
-            )
-            return VerifierScore(said.passed, said.samples_passed, said.accepted, cases)
-
-        return await self._run(score)
+        found = await self._run("score", program=answer.code)
+        return VerifierScore(**found | {"cases": tuple(OracleCase(**case) for case in found["cases"])})
 
     async def growth(self, program: str) -> Growth | None:
         """See `benchmark.methods.ProgramTester`."""
         while True:
-            curve = await self._run(lambda: measured_curve(self._submission(program)))
+            pk = await self._run("growth", program=program)
+            curve = await self._judge.read(lambda: GrowthCurve.objects.get(pk=pk))  # noqa: B023  (read before the next pass)
             if curve.finished_at is not None:
                 return growth_of(curve)
             await asyncio.sleep(_POLL_SECONDS)
 
     async def difference(self, slow: str, program: str) -> Difference | None:
         """See `benchmark.methods.ProgramTester`."""
+        found = await self._run("difference", slow=slow, program=program)
+        return Difference(**found) if found else None
 
-        def found() -> Difference | None:
-            comparison = compare(self._submission(slow), self._submission(program))
-            return difference_of(comparison) if comparison else None
-
-        return await self._run(found)
-
-    def _submission(self, program: str) -> Submission:
-        return judging.store_submission(self._problem, program, self._language)
-
-    async def _run(self, work: Callable[[], T]) -> T:
-        try:
-            return await self._judge.work(work)
-        except (SandboxFaultError, SandboxUnavailableError) as error:
-            raise JudgeFaultError(str(error)) from error
+    async def _run(self, operation: str, **arguments: Any) -> Any:
+        return await self._judge.operate(self._item, self._language, operation, arguments)

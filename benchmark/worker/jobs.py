@@ -2,9 +2,10 @@
 
 from typing import Any, Never
 
-from django.conf import settings
 from django.utils.module_loading import import_string
 from rq.job import Job
+
+from benchmark.worker.kinds import WorkerKind
 
 
 class JobRefusedError(Exception):
@@ -14,10 +15,14 @@ class JobRefusedError(Exception):
 class ListedJob(Job):
     """A job that calls a function of `settings.WORKER_JOBS` with arguments of its listed types.
 
+    Workers of one kind use the subclass that allows the functions of this kind only.
+
     RQ imports every function and callback that a job names, so anyone who can write to the queue server could run code
     in the worker. This class compares the name as text before it imports anything. It ignores callbacks and webhooks,
     which this project does not use.
     """
+
+    kind = WorkerKind.ALL
 
     success_callback = failure_callback = stopped_callback = property(lambda _: None)
 
@@ -28,9 +33,10 @@ class ListedJob(Job):
     def func(self) -> Any:
         """Return the function to call. Raises JobRefusedError for a job that is not listed."""
         name = self.func_name or ""
-        types = settings.WORKER_JOBS.get(name)
+        types = self.kind.jobs.get(name)
         if types is None:
-            self._refuse(f"{name!r} is not a function that workers run")
+            workers = "workers" if self.kind == WorkerKind.ALL else f"{self.kind} workers"
+            self._refuse(f"{name!r} is not a function that {workers} run")
         if self.instance is not None or self.kwargs or tuple(map(type, self.args)) != types:
             expected = ", ".join(kind.__name__ for kind in types)
             self._refuse(f"{name} takes ({expected}), and the job has other arguments")
@@ -38,3 +44,18 @@ class ListedJob(Job):
 
     def _refuse(self, reason: str) -> Never:
         raise JobRefusedError(f"job {self.id} is refused: {reason}"[:500])
+
+
+class JudgeJob(ListedJob):
+    """A job of a judge worker."""
+
+    kind = WorkerKind.JUDGE
+
+
+class ModelJob(ListedJob):
+    """A job of a model worker."""
+
+    kind = WorkerKind.MODEL
+
+
+JOB_CLASSES: dict[WorkerKind, type[ListedJob]] = {one.kind: one for one in (ListedJob, JudgeJob, ModelJob)}

@@ -20,16 +20,13 @@ from rq.job import Job
 
 import judge
 from benchmark.judging import measure_machine
-from benchmark.models import Process
 from benchmark.models.owners import new_owner
 from benchmark.processes import sending_heartbeats
-from benchmark.worker.jobs import JobRefusedError, ListedJob
+from benchmark.worker.jobs import JOB_CLASSES, JobRefusedError
+from benchmark.worker.kinds import WorkerKind, separate
 from benchmark.worker.sweeps import start_sweeping
 
 logger = logging.getLogger(__name__)
-
-QUEUES = ("tutoring", "default", "background", "rejudging")
-"""In order of priority: executions that a tutor waits for, benchmark runs, work that nobody waits for, rejudgings."""
 
 PREPARATION_NICENESS = 10
 """The niceness of the thread that prepares the judge."""
@@ -65,29 +62,31 @@ class Worker(SimpleWorker):
             close_old_connections()
 
 
-def run() -> None:
+def run(kind: WorkerKind) -> None:
     """Work until SIGTERM or SIGINT, through any number of restarts of the queue server.
 
-    One thread prepares the judge and measures the machine, and no job waits for it. Another one sweeps, and a third one
-    sends heartbeats.
+    Unless the worker is a model worker, one thread prepares the judge and measures the machine, and no job waits for
+    it. Another one sweeps, and a third one sends heartbeats.
     """
+    separate(kind)
     # A new connection for each job costs 2.4 ms with SQLite, and PostgreSQL starts a process for it.
     connections.settings["default"]["CONN_MAX_AGE"] = None
-    threading.Thread(target=_prepare, name="preparation of the judge", daemon=True).start()
-    start_sweeping()
-    with sending_heartbeats(Process.Kind.WORKER, lambda: Worker.present_job):
-        _work()
+    if kind != WorkerKind.MODEL:
+        threading.Thread(target=_prepare, name="preparation of the judge", daemon=True).start()
+    start_sweeping(kind)
+    with sending_heartbeats(kind.process, lambda: Worker.present_job):
+        _work(kind)
 
 
-def _work() -> None:
+def _work(kind: WorkerKind) -> None:
     while True:
         try:
-            queues = [django_rq.get_queue(name) for name in QUEUES]
+            queues = [django_rq.get_queue(name) for name in kind.queues]
             worker = Worker(
                 queues,
                 name=new_owner(),  # tells other workers when this one was killed
                 connection=queues[0].connection,
-                job_class=ListedJob,
+                job_class=JOB_CLASSES[kind],
                 serializer=queues[0].serializer,
                 # RQ waits 15 s less than this for a job.
                 worker_ttl=_MAINTENANCE_INTERVAL + 15,

@@ -1,6 +1,6 @@
 """The sandbox: its interface, and the implementation with bubblewrap and a launcher."""
 
-from judge.sandbox.discovery import open_sandbox, sandbox_status
+from judge.sandbox.discovery import forbid_programs, open_sandbox, programs_forbidden, sandbox_status
 from judge.sandbox.interface import (
     PROGRAM_FOLDER,
     SCRATCH_FOLDER,
@@ -39,8 +39,10 @@ __all__ = [
     "Termination",
     "UndecidedRunError",
     "compiler_files",
+    "forbid_programs",
     "interpreter_files",
     "open_sandbox",
+    "programs_forbidden",
     "run_with_retries",
     "runtime_files",
     "sandbox_status",

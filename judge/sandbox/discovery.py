@@ -59,6 +59,9 @@ _IMPROVEMENT = (
     "plain user under systemd, start with: systemd-run --user --scope --property=Delegate=yes ./run"
 )
 
+_forbidden: list[str] = []
+"""Why this process must not run programs. Empty: it may."""
+
 _found: dict[str, Bubblewrap] = {}
 """The tested sandbox under the key "sandbox", once there is one."""
 
@@ -84,7 +87,19 @@ def sandbox_status() -> SandboxStatus:
     return SandboxStatus(True, sandbox.isolation, "", "", "" if sandbox.has_groups else _IMPROVEMENT)
 
 
+def forbid_programs(reason: str) -> None:
+    """Refuse to open a sandbox in this process from now on. Its errors state the reason."""
+    _forbidden.append(reason)
+
+
+def programs_forbidden() -> bool:
+    """Return whether this process must not run programs."""
+    return bool(_forbidden)
+
+
 def _find() -> Bubblewrap:
+    if _forbidden:
+        raise SandboxUnavailableError(_forbidden[0], "Start a judge worker: manage.py worker --kind judge.")
     if platform.system() != "Linux":
         raise SandboxUnavailableError(f"there is no sandbox for {platform.system()}", _OTHER_SYSTEM)
     bwrap = shutil.which("bwrap")

@@ -12,7 +12,7 @@ from benchmark import judging
 from benchmark.judging import fair_share
 from benchmark.models import Judgement
 from benchmark.models.owners import new_owner
-from benchmark.worker.worker import QUEUES
+from benchmark.worker.kinds import WorkerKind
 from tests.benchmark.processes import killed_process
 from tests.benchmark.test_sweeps import Queues
 from tests.problems import store_doubling
@@ -112,7 +112,7 @@ def test_the_sweep_enqueues_waiting_judgements_only_if_the_share_is_free(queues:
 
 
 def test_workers_serve_executions_before_runs_before_measurements_before_rejudgings():
-    assert QUEUES == (judging.EXECUTIONS, "default", judging.SCORES, "rejudging")
+    assert WorkerKind.JUDGE.queues == (judging.EXECUTIONS, "default", judging.SCORES, "rejudging")
 
 
 class _Server:

@@ -46,7 +46,7 @@ def test_a_row_says_what_the_process_does_and_costs_one_write():
 
 
 def test_a_requirement_without_a_process_is_an_outage_since_the_last_heartbeat():
-    assert outages() == [Outage("streamer", None), Outage("worker", None)]
+    assert outages() == [Outage(name, None) for name in ("streamer", "judge worker", "model worker")]
     beat = Heartbeat(STREAMER)
     beat.send("")
     assert outage_of("streamer") is None
@@ -64,9 +64,9 @@ def test_a_killed_process_of_this_host_is_missed_at_once(monkeypatch: pytest.Mon
 
 def test_a_silent_process_of_another_host_is_missed_after_its_lease(elsewhere: Callable[[], Heartbeat]):
     elsewhere().send("")
-    assert outage_of("worker") is None
+    assert outage_of("judge worker") is None
     Process.objects.update(lease_until=timezone.now() - timedelta(milliseconds=1))
-    assert outage_of("worker") is not None
+    assert outage_of("judge worker") is not None
 
 
 def test_rows_of_ended_processes_do_not_pile_up(
@@ -94,7 +94,7 @@ def test_a_deleted_row_comes_back():
     beat.send("")
     Process.objects.all().delete()
     beat.send("")
-    assert outage_of("worker") is None
+    assert outage_of("judge worker") is None
 
 
 @pytest.mark.django_db(transaction=True)

@@ -60,14 +60,16 @@ def test_a_worker_refuses_a_function_of_the_system_and_performs_a_judgement(stac
     assert verdict() == "AC"
     assert not proof.exists()
     log = (stack.var / "logs" / "worker-1.log").read_text()
-    assert "'os.system' is not a function that workers run" in log
+    assert "'os.system' is not a function that judge workers run" in log
     assert [job.get_status(refresh=True).value for job in refused] == [
         "failed", "failed", "finished", "failed", "failed",
     ]  # fmt: skip
 
 
-def job_with(function: str, *arguments: Any, instance: Any = None, **named: Any) -> Job:
-    job = ListedJob(id="tried", connection=Redis(), serializer="json")
+def job_with(
+    function: str, *arguments: Any, instance: Any = None, kind: type[ListedJob] = ListedJob, **named: Any
+) -> Job:
+    job = kind(id="tried", connection=Redis(), serializer="json")
     job._func_name, job._instance, job._args, job._kwargs = function, instance, arguments, named
     return job
 

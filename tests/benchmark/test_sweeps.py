@@ -12,6 +12,7 @@ from redis import RedisError
 from benchmark import judging
 from benchmark.models import Dataset, Judgement, Run, WorkItem
 from benchmark.runner import distribution
+from benchmark.worker.kinds import WorkerKind
 from benchmark.worker.sweeps import sweep
 from tests.benchmark.processes import killed_process
 from tests.problems import store_doubling
@@ -72,7 +73,7 @@ def test_every_listed_sweep_is_called_whatever_the_others_raise(settings: Any):
     names = ("fail_in_the_database", "fail_in_the_queue", "fail_otherwise", "succeed")
     settings.WORKER_SWEEPS = [f"tests.benchmark.test_sweeps.{name}" for name in names]
     called.clear()
-    sweep()
+    sweep(WorkerKind.ALL)
     assert called == ["database", "queue", "otherwise", "success"]
 
 
@@ -112,7 +113,7 @@ def test_run_whose_jobs_have_names_of_an_older_version_gets_a_new_job(queues: Qu
     )  # fmt: skip
     WorkItem.objects.create(run=run, problem=problem, chain=0)
     distribution.requeue_stalled()
-    [(function, argument, _)] = queues.jobs["default"]
+    [(function, argument, _)] = queues.jobs["models"]
     assert (function, argument) == ("benchmark.runner.distribution.work_on_run", str(run.pk))
     distribution.requeue_stalled()
-    assert len(queues.jobs["default"]) == 1, "one job is enough"
+    assert len(queues.jobs["models"]) == 1, "one job is enough"

@@ -10,7 +10,7 @@ from django.test import Client
 
 from benchmark.models import Process
 from benchmark.processes import Heartbeat
-from config.doctor import _processes, _versions
+from config.doctor import _processes, _separation, _versions
 from tests.stack import RunProgram, Stack
 
 DOCTOR = ("manage.py", "doctor")
@@ -25,7 +25,8 @@ def test_a_running_hintbench_is_healthy(stack: Stack):
     parts = parts_of(result)
     assert json.loads(result.stdout)["ok"] is True
     assert parts["queue server"]["detail"] == "answers"
-    assert parts["streamer"]["detail"] == parts["worker"]["detail"] == "runs"
+    assert {parts[name]["detail"] for name in ("streamer", "judge worker", "model worker")} == {"runs"}
+    assert parts["separate workers"]["detail"] == "no worker both calls models and runs programs"
     assert parts["versions of processes"]["ok"]
     for part in parts.values():
         assert set(part) == {"name", "ok", "need", "detail", "without", "fix"}
@@ -110,7 +111,8 @@ def test_health_is_503_and_names_the_queue_server_without_an_answer(client: Clie
         "database": "ok",
         "queue": "unavailable",
         "streamer": "missing",
-        "worker": "missing",
+        "judge_worker": "missing",
+        "model_worker": "missing",
     }
     assert "no-store" in answer.headers["Cache-Control"]
 
@@ -118,11 +120,18 @@ def test_health_is_503_and_names_the_queue_server_without_an_answer(client: Clie
 @pytest.mark.django_db
 def test_health_is_degraded_and_names_the_kind_of_process_that_is_missing(client: Client, monkeypatch):
     monkeypatch.setattr("config.health.queue_answers", lambda: True)
-    Heartbeat(Process.Kind.WORKER).send("")
+    Heartbeat(Process.Kind.JUDGE_WORKER).send("")
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()) == (
         200,
-        {"status": "degraded", "database": "ok", "queue": "ok", "streamer": "missing", "worker": "ok"},
+        {
+            "status": "degraded",
+            "database": "ok",
+            "queue": "ok",
+            "streamer": "missing",
+            "judge_worker": "ok",
+            "model_worker": "missing",
+        },
     )
 
 
@@ -140,7 +149,8 @@ def test_health_is_503_without_a_database(client: Client, monkeypatch):
         "database": "unavailable",
         "queue": "ok",
         "streamer": "unknown",
-        "worker": "unknown",
+        "judge_worker": "unknown",
+        "model_worker": "unknown",
     }
 
 
@@ -151,9 +161,12 @@ def test_missing_processes_and_differing_versions_are_reported(monkeypatch, sett
     monkeypatch.setattr("config.doctor.PROCESS_START", 0)
     Heartbeat(Process.Kind.WORKER).send("")
     Process.objects.update(version="0.0.9")
-    parts = {part.name: part for part in [*_processes(), _versions()]}
+    parts = {part.name: part for part in [*_processes(), _separation(), _versions()]}
     assert (parts["streamer"].ok, parts["streamer"].detail) == (False, "none runs; none was seen")
-    assert parts["worker"].ok
+    assert parts["judge worker"].ok
+    assert parts["model worker"].ok
+    assert (parts["separate workers"].ok, parts["separate workers"].need) == (False, "useful")
+    assert parts["separate workers"].detail.endswith("calls models and runs programs")
     assert not parts["versions of processes"].ok
     assert "runs 0.0.9" in parts["versions of processes"].detail
 
@@ -162,4 +175,4 @@ def test_missing_processes_and_differing_versions_are_reported(monkeypatch, sett
 def test_processes_are_no_problem_before_the_start(settings, tmp_path: Path, monkeypatch):
     monkeypatch.delenv("REDIS_URL", raising=False)
     settings.VAR = tmp_path
-    assert [part.ok for part in _processes()] == [True, True]
+    assert [part.ok for part in _processes()] == [True, True, True]

@@ -6,12 +6,15 @@ import json
 import logging
 import platform
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import structlog
 from django.test import Client
+from django.urls import get_resolver, reverse
 from pydantic import BaseModel, ValidationError
 
 from benchmark.judging import perform, request_judgement, store_submission
@@ -24,7 +27,7 @@ from tests.tutoring.visitor import Visitor
 
 MESSAGE, REPLY, HIDDEN = "canary-of-a-message", "canary-of-a-reply", "canary-of-a-hidden-test"
 KEY, PASSWORD, DRAFT = "sk-canary-of-a-key", "canary-of-a-password", "canary-of-a-draft"
-QUERY = "canary-of-a-query"
+QUERY, TOKEN = "canary-of-a-query", "canary-of-a-token"
 PROGRAM = f"# {REPLY}\nint(input())\n"
 
 
@@ -66,7 +69,7 @@ def test_values_of_secret_variables_are_replaced(secret: None):
     assert line.endswith("[secret] was refused by postgres://me:[secret]@host/db")
 
 
-def fail() -> None:
+def fail(*_: object, **__: object) -> None:
     try:
         Strict.model_validate({"number": MESSAGE})
     except ValidationError as error:
@@ -119,12 +122,36 @@ def test_a_request_has_one_line_without_its_query(client: Client, caplog: pytest
     assert len(line["request"]) == 12
 
 
+def written(caplog: pytest.LogCaptureFixture) -> str:
+    """Return the captured lines as a handler writes them."""
+    return "\n".join(formatter("text").format(record) for record in caplog.records)
+
+
+def token_routes() -> Iterator[str]:
+    """Yield the address of each route that has a token, with a canary in its place."""
+    for name, (possible, *_) in ((n, v) for n, values in get_resolver().reverse_dict.lists() for v in values):
+        for _, parameters in possible:
+            if "token" in parameters and isinstance(name, str):
+                yield reverse(name, kwargs=dict.fromkeys(parameters, "MQ") | {"token": TOKEN})
+
+
 @pytest.mark.django_db
-def test_the_token_of_a_link_is_not_logged(client: Client, caplog: pytest.LogCaptureFixture):
+def test_no_line_of_a_failed_request_has_the_token_of_its_link(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
     caplog.set_level("INFO")
-    client.get("/set-password/MQ/canary-token/")
-    assert "/set-password/MQ/…/" in caplog.text
-    assert "canary-token" not in caplog.text
+    client = Client(raise_request_exception=False, enforce_csrf_checks=True)
+    addresses = list(token_routes())
+    assert f"/set-password/MQ/{TOKEN}/" in addresses
+    for address in addresses:
+        assert client.post(address).status_code == 403, "Django logs the path of a refused form"
+    monkeypatch.setattr("django.contrib.auth.views.PasswordResetConfirmView.dispatch", fail)
+    for address in addresses:
+        assert client.get(address).status_code == 500
+    lines = written(caplog)
+    assert "Internal Server Error: /set-password/MQ/…/" in lines
+    assert "path=/set-password/MQ/…/" in lines
+    assert TOKEN not in lines
 
 
 @pytest.mark.django_db
@@ -200,11 +227,14 @@ def test_no_text_key_or_hidden_test_reaches_a_log(
     socket.listen_until(lambda s: "reply" in s.kinds())
     assert tutor.command(f"{path}execute/")[0] == 200
     socket.listen_until(lambda s: s.status.get("state") == "closed")
+    with closing(sqlite3.connect(stack.var / "hintbench.sqlite3")) as database:
+        database.execute("ALTER TABLE auth_user RENAME TO away")
+    assert stack.get(f"/set-password/MQ/{TOKEN}/")[0] == 500
     stack.stop()
-    written = "".join(log.read_text() for log in (stack.var / "logs").glob("*.log"))
-    for canary in (MESSAGE, REPLY, HIDDEN, KEY, PASSWORD, DRAFT, QUERY):
-        assert canary not in written + stack.output, canary
-    lines = [json.loads(line) for line in written.splitlines() if line.startswith("{")]
+    logs = "".join(log.read_text() for log in (stack.var / "logs").glob("*.log"))
+    for canary in (MESSAGE, REPLY, HIDDEN, KEY, PASSWORD, DRAFT, QUERY, TOKEN):
+        assert canary not in logs + stack.output, canary
+    lines = [json.loads(line) for line in logs.splitlines() if line.startswith("{")]
     events = {line["event"] for line in lines}
     assert {"request", "command", "reply claimed", "reply finished", "judgement"} <= events
     [sent] = [line for line in lines if line["event"] == "command" and line["action"] == "SendMessage"]

@@ -46,6 +46,7 @@ PAGES = {
     "audit_log": ADMINS, "review_assignments": ADMINS, "status": ADMINS,
     "spending": RESEARCHERS,
     "accounts": ADMINS, "add_account": ADMINS, "account": ADMINS, "account_log": ADMINS,
+    "withdraw_consent": ADMINS,
     "studies": RESEARCHERS, "study": RESEARCHERS, "study_design": RESEARCHERS, "study_power": RESEARCHERS,
     "study_assignments": RESEARCHERS, "preregistration": RESEARCHERS, "download_preregistration": RESEARCHERS,
     "download_study": RESEARCHERS,
@@ -73,10 +74,11 @@ COMMANDS = {
 
 OPEN = {
     "healthz", "login", "logout", "home", "glossary", "near_misses", "admin_login", "admin_password", "set_password",
-    "own_account", "end_own_logins",
+    "own_account", "end_own_logins", "metrics",
 }  # fmt: skip
 """Addresses without data of other people: `home`, `near_misses` and the two of `admin` redirect to other pages,
-`glossary` needs no login, `set_password` needs a link, and `own_account` shows the visitor only."""
+`glossary` needs no login, `set_password` needs a link, `own_account` shows the visitor only, and `metrics` needs a
+token."""
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,

@@ -128,6 +128,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
     study = {"study_id": closed_study(problem).pk}
     return {
         "account": {"account_id": tutor.pk},
+        "withdraw_consent": {"account_id": tutor.pk},
         "figure": of_problem | {"name": "a.gif"},
         "problem": of_problem,
         "question_set": {"name": "alike"},

@@ -25,7 +25,7 @@ from config.managed_process import ManagedProcess
 from tests.cached_fixtures import add_prepared
 from tests.stack import HANG, REPOSITORY, RunProgram, Stack, StartStack, free_port
 
-PROCESSES = {"valkey", "web", "streamer", "worker-1"}
+PROCESSES = {"valkey", "web", "streamer", "worker-1", "model-worker"}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_ready_means_every_process_runs_and_the_pages_answer(supervised: Stack):
         lambda: '"degraded"' not in supervised.get("/healthz")[1]
     )  # until the first heartbeats
     status, body = supervised.get("/healthz")
-    parts = ("status", "database", "queue", "streamer", "worker")
+    parts = ("status", "database", "queue", "streamer", "judge_worker", "model_worker")
     assert (status, json.loads(body)) == (200, dict.fromkeys(parts, "ok"))
     assert supervised.url in supervised.output
     assert (

@@ -220,3 +220,27 @@ def test_protocols_without_a_schedule_and_scripted_students_are_not_held(
         finish_reply(claimed, ModelAnswer(completed=COMPLETED))
         [reply] = session.events(Event.Kind.REPLY)
         assert (reply.data["late_by"], session.refresh().late_replies) == (None, 0)
+
+
+@pytest.mark.parametrize("jump", [-3600, 3600])
+def test_a_jump_of_the_clock_does_not_move_a_claimed_reply(
+    blind: SessionUnderTest, monkeypatch: pytest.MonkeyPatch, jump: int
+):
+    blind.say("Try it.", mode="code")
+    reply = ActiveReply.of(blind.claim())
+    due = reply.claimed.shown_from
+    assert due is not None
+    jumped = timezone.now() + timedelta(seconds=jump)
+    monkeypatch.setattr(timezone, "now", lambda: jumped)
+    assert 18 < (due - reply.now()).total_seconds() <= 20
+
+
+def test_a_reply_whose_message_is_later_than_the_clock_is_due_after_its_delay(
+    blind: SessionUnderTest, monkeypatch: pytest.MonkeyPatch
+):
+    blind.say("Try it.", mode="code")
+    set_back = timezone.now() - timedelta(hours=1)
+    monkeypatch.setattr(timezone, "now", lambda: set_back)
+    reply = ActiveReply.of(blind.claim())
+    assert reply.claimed.shown_from is not None
+    assert 18 < (reply.claimed.shown_from - reply.now()).total_seconds() <= 20.1

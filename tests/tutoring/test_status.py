@@ -70,7 +70,7 @@ def test_queues_count_waiting_rows_and_name_the_age_of_the_oldest(
     assert executions.oldest is not None
     assert timezone.now() - executions.oldest > timedelta(hours=1)
     assert queues["Judgements of runs"].waiting == 1
-    assert queues["Program scores"] == Queue("Program scores", 0, None, 0)
+    assert queues["Program scores"] == Queue("program_scores", "Program scores", 0, None, 0)
     session.claim()
     assert read_status(admin).queues[0].held == 1
     assert "2 hours ago" in page_for(admin).replace("\xa0", " ")

@@ -9,6 +9,7 @@ from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, Trai
 from tutoring.models.rules import Finding, RuleCheck
 from tutoring.models.sessions import DEBRIEF, Draft, Event, Session
 from tutoring.models.studies import Arm, Assignment, Deviation, Look, Study
+from tutoring.models.withdrawals import Withdrawal, WithdrawnSession
 
 __all__ = [
     "DEBRIEF",
@@ -34,4 +35,6 @@ __all__ = [
     "Session",
     "Study",
     "TrainingResult",
+    "Withdrawal",
+    "WithdrawnSession",
 ]

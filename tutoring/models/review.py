@@ -163,7 +163,14 @@ class AuditEntry(AppendOnlyModel):
 
     command = models.UUIDField(db_index=True)
     action = models.CharField(max_length=40)
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Null: an operator with a command.",
+    )
     session = models.ForeignKey(Session, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     data = models.JSONField(default=dict)
     at = models.DateTimeField(auto_now_add=True)

@@ -165,11 +165,18 @@ def _claimed(session: Session, reply: Reply) -> ClaimedReply:
         live=reply.live,
         characters_per_second=None if session.scripted else rules.characters_per_second,
         maximum_seconds_shown=rules.maximum_seconds_shown,
-        shown_from=reply.shown_from,
+        shown_from=_due_by_this_clock(reply),
         answer=None if reply.answer is None else ModelAnswer.from_json(reply.answer),
         seq=len(shown),
         shown=sum(len(delta.text) for delta in shown),
     )
+
+
+def _due_by_this_clock(reply: Reply) -> datetime | None:
+    """Return when the reply is due: after a clock was set back, not later than its whole delay from now."""
+    if reply.shown_from is None or reply.message.at is None:
+        return reply.shown_from
+    return min(reply.shown_from, timezone.now() + (reply.shown_from - reply.message.at))
 
 
 def append_deltas(

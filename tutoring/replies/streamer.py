@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
@@ -103,6 +103,11 @@ class ActiveReply:
     stopping: bool = False
     ending: bool = False
     lost: bool = False
+    _clock_start: datetime = field(init=False)
+    """The time at which the monotonic clock was 0, by the wall clock at the claim."""
+
+    def __post_init__(self) -> None:
+        self._clock_start = timezone.now() - timedelta(seconds=time.monotonic())
 
     @classmethod
     def of(cls, claimed: ClaimedReply) -> ActiveReply:
@@ -111,6 +116,10 @@ class ActiveReply:
             return cls(claimed)
         pending = claimed.answer.text[claimed.shown :]
         return cls(claimed, claimed.answer, pending, persisted=True, seq=claimed.seq)
+
+    def now(self) -> datetime:
+        """Return the time by the clock of the claim: a jump of the clock since then neither delays nor hastens text."""
+        return self._clock_start + timedelta(seconds=time.monotonic())
 
     def is_delayed(self, now: datetime) -> bool:
         """Return whether the protocol hides the text: it is not due yet, or the answer is not whole."""
@@ -290,7 +299,7 @@ class Streamer:
         if claimed.shown_from is not None:
             if not reply.persisted:
                 reply.pending = ""  # the text of a failed delayed answer is never shown
-            await asyncio.sleep((claimed.shown_from - timezone.now()).total_seconds())
+            await asyncio.sleep((claimed.shown_from - reply.now()).total_seconds())
         while reply.pending and claimed.is_paced:
             self.text_waiting.set()
             await asyncio.sleep(FLUSH_INTERVAL)
@@ -401,11 +410,10 @@ class Streamer:
             now = time.monotonic()
             passed, self.flushed_at = now - self.flushed_at, now
             self.text_waiting.clear()
-            clock = timezone.now()
             taken = [
                 (reply, delta)
                 for reply in self.active.values()
-                if (delta := reply.next_delta(passed, clock)) is not None
+                if (delta := reply.next_delta(passed, reply.now())) is not None
             ]
             deltas = [delta for _, delta in taken]
             streaming = [(reply.claimed.pk, reply.claimed.attempt) for reply in self.active.values()]
@@ -419,7 +427,7 @@ class Streamer:
                 return
             if renew:
                 self.renewed_at = now
-            if any(reply.pending and not reply.is_delayed(clock) for reply in self.active.values()):
+            if any(reply.pending and not reply.is_delayed(reply.now()) for reply in self.active.values()):
                 self.text_waiting.set()
         chunks = [
             TextChunk(

@@ -49,7 +49,8 @@ def duration(session: Session) -> str:
     """Return the time from the start to the end of a session, or until now, in words: `{{ session|duration }}`."""
     if session.opened_at is None:
         return ""
-    minutes = int(((session.closed_at or timezone.now()) - session.opened_at).total_seconds() // 60)
+    seconds = ((session.closed_at or timezone.now()) - session.opened_at).total_seconds()
+    minutes = int(max(0.0, seconds) // 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
     if days:

@@ -29,6 +29,7 @@ from tutoring.trajectories.json_lines import RECORDED, to_lines
 from tutoring.trajectories.trajectory import read_trajectory, readable_session, readable_sessions
 from tutoring.views.requests import command_id, person_of, send_lines, text_field
 from tutoring.views.review_requests import for_trajectory_readers, requested_page
+from tutoring.views.withdrawals import withdrawn_page
 
 _CLAIMED = "claimed:"
 
@@ -124,7 +125,9 @@ def trajectory_list(request: HttpRequest) -> HttpResponse:
 @require_GET
 @for_trajectory_readers
 def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """Show one session with all its events."""
+    """Show one session with all its events, or that it was withdrawn."""
+    if (withdrawn := withdrawn_page(request, session_id)) is not None:
+        return withdrawn
     session = readable_session(person_of(request), session_id)
     shown = may_see_findings(person_of(request), session)
     findings = shown_findings(session) if shown else []

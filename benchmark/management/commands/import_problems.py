@@ -35,6 +35,7 @@ class Command(BaseCommand):
         "place. A problem that cannot be imported is skipped, and the reason is printed. If the whole source is "
         "invalid, nothing is imported."
     )
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -3,13 +3,13 @@
 The keys are those that the published program writes (RUCAIBox/ICPC-Eval, `eval_local.py`).
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmark.datasets.json_stream import read_object
 from benchmark.datasets.records import SourceError
 from benchmark.reports.refinement.curves import Refinement
 from judge import Verdict
@@ -67,13 +67,8 @@ class EvalResults:
 
 def read_eval_results(path: Path) -> EvalResults:
     """Read the results of a file. Raises SourceError for a file of another format."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise SourceError(
-            f"{path} cannot be read ({error}). It may be truncated: download it again."
-        ) from error
-    entries = content.get("detailed_results") if isinstance(content, dict) else None
+    content = dict(read_object(path))
+    entries = content.get("detailed_results")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries) or not entries:
         raise SourceError(f"{path} is not a result file of ICPC-Eval: it has no list detailed_results")
     found: list[Refinement] = []

@@ -126,7 +126,7 @@ def test_a_text_that_no_database_takes_is_left_out(
     ("format_name", "content", "said"),
     [
         ("cpbook", "[{", "is not valid JSON"),
-        ("cpbook", "{}", "must contain a JSON list of articles, not a dict"),
+        ("cpbook", "{}", "must contain a JSON list, not a value of type object"),
         ("cpbook", '[{"title": "x"}]', "no entry has the keys title, full_article"),
         ("cphandbook", "[]", "no entry has the keys chapter_title"),
         ("cpbook", '[{"title": "x", "full_article": ""}]', "x: it has no text"),

@@ -205,7 +205,7 @@ def test_an_identifier_cannot_lead_out_of_the_folder_of_tests(tmp_path: Path) ->
     [
         ('{"1_bronze_sum": {"name": "Su', "not valid JSON"),
         ("[1, 2]", "contains no USACO problem"),
-        ('"text"', "not a str"),
+        ('"text"', "not a value of type str"),
         ("{}", "contains no USACO problem"),
         ('{"tags": ["dp"], "problems": []}', "contains no USACO problem"),
         ("[" * 100_000, "not valid JSON"),

@@ -24,6 +24,7 @@ def use_var(var: Path, database: str = "") -> None:
     settings.VAR = var
     settings.BLOBS = var / "blobs"
     settings.STATIC_ROOT = var / "static"
+    settings.TEXT_MODEL = var / "text_model.npz"
     default = connections.settings["default"]
     if database:
         default |= dj_database_url.parse(database) | {"OPTIONS": {}}

@@ -37,7 +37,7 @@ def test_a_run_continues_after_kill_9_of_its_worker_and_then_of_its_client(
     fake_providers.script(
         *[ANSWER] * 2, *[Script(pieces_of(REPLY), hold=second)] * CONCURRENCY, *[ANSWER] * 2
     )
-    fake_provider_stack.kill("worker-1")
+    fake_provider_stack.kill("model-worker")
     fake_provider_stack.wait_for(lambda: len(fake_providers.requests) == 4 + CONCURRENCY + 2 + CONCURRENCY)
     client.kill()
     client.wait(HANG)

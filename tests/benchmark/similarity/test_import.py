@@ -97,7 +97,7 @@ def test_an_object_of_objects_is_read_by_its_keys(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[{", "cannot be read"),
+        ("[{", "not valid JSON"),
         ('["a"]', "must contain a list of objects"),
         ("[]", "has no field for id "),
     ],

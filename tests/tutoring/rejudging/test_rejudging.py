@@ -21,7 +21,7 @@ from benchmark.judging.problem_versions import JudgedVersion, describe_changes
 from benchmark.models import CachedRunReport, Generation, Judgement, Problem, ProblemVersion, Rejudging, Run
 from benchmark.reports import run_report
 from benchmark.reports.cached_report import runs_without_report, store_report
-from benchmark.worker.worker import QUEUES
+from benchmark.worker.kinds import WorkerKind
 from judge import Checker
 from tests.benchmark.test_sweeps import Queues, queues  # noqa: F401  a fixture
 from tests.tutoring.dialogues import SessionUnderTest
@@ -320,7 +320,7 @@ def test_an_interrupted_rejudging_judges_nothing_twice(doubling: Problem, monkey
 
 
 def test_workers_judge_in_the_last_queue(doubling: Problem, queues: Queues):  # noqa: F811
-    assert QUEUES[-1] == "rejudging"
+    assert WorkerKind.JUDGE.queues[-1] == "rejudging"
     store_run(doubling, DOUBLE)
     correct(doubling)
     rejudging = request(Selection(problems=(doubling,)))

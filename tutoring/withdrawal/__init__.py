@@ -1,0 +1,19 @@
+"""Withdrawal of consent and the retention period: sessions are erased, and a tombstone remains (consent.md)."""
+
+from tutoring.withdrawal.consents import WithdrawalRefusedError, count_of, withdraw_consent
+from tutoring.withdrawal.register import REGISTER, entries, read_register, write_register
+from tutoring.withdrawal.replaying import apply_register
+from tutoring.withdrawal.retention import expired_sessions, retain
+
+__all__ = [
+    "REGISTER",
+    "WithdrawalRefusedError",
+    "apply_register",
+    "count_of",
+    "entries",
+    "expired_sessions",
+    "read_register",
+    "retain",
+    "withdraw_consent",
+    "write_register",
+]

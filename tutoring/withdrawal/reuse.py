@@ -1,0 +1,111 @@
+"""Copies of erased messages in arms: chains that began with a session, or that sent its hints at other problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from benchmark.models import Generation, Run, WorkItem
+from tutoring.arms.methods import POLICIES
+from tutoring.arms.recorded_starts import STARTS
+from tutoring.arms.sham_hints import HINTS
+from tutoring.models import Event, Finding, Review
+from tutoring.models.payloads import DraftCheckRecord, MessageSent
+
+ERASED = "[withdrawn]"
+
+_SHORTEST_PART = 8
+"""Characters from which a text is also erased inside of a longer one."""
+
+
+def erase_copies(ids: Sequence[UUID]) -> dict[str, int]:
+    """Erase the texts of these sessions' messages in the chains that reuse them; return the number of chains.
+
+    Prompts, the events of the chains' sessions, and the findings and labels of these change. Replies of models and
+    verdicts stay.
+    """
+    sessions = {str(key) for key in ids}
+    messages = {event.pk: event for event in Event.objects.filter(session__in=ids, kind=Event.Kind.MESSAGE)}
+    chains = 0
+    runs = Run.objects.filter(method__in=POLICIES, manifest__prepared__isnull=False)
+    for run in runs.only("pk", "manifest"):
+        prepared = run.manifest["prepared"]
+        for problem, chain in {*_begun(prepared, sessions), *_sent(prepared, messages)}:
+            item = WorkItem.objects.filter(run=run, problem__external_id=problem, chain=chain).first()
+            if item is not None:
+                _erase_in_chain(item, _Texts(messages.values()))
+                chains += 1
+    return {"chains": chains}
+
+
+def _begun(prepared: Mapping[str, Any], sessions: set[str]) -> Iterator[tuple[str, int]]:
+    """Yield problem and chain of the chains that begin with one of the sessions."""
+    for problem, starts in prepared.get(STARTS, {}).items():
+        yield from (
+            (problem, chain) for chain, start in enumerate(starts) if start.get("session") in sessions
+        )
+
+
+def _sent(prepared: Mapping[str, Any], messages: Mapping[int, Event]) -> Iterator[tuple[str, int]]:
+    """Yield problem and chain of the chains that send one of the messages as a sham hint."""
+    for problem, chains in prepared.get(HINTS, {}).items():
+        yield from (
+            (problem, chain) for chain, keys in enumerate(chains) if not messages.keys().isdisjoint(keys)
+        )
+
+
+class _Texts:
+    """The texts of messages, the longest first."""
+
+    def __init__(self, events: Any) -> None:
+        texts: set[str] = set()
+        for event in events:
+            payload = event.payload_as(MessageSent)
+            texts |= {payload.text, payload.sent, payload.text.strip(), payload.sent.strip()}
+            if isinstance(payload.check, DraftCheckRecord):
+                texts |= {draft.text for draft in payload.check.drafts}
+        self._texts = sorted(texts - {""}, key=len, reverse=True)
+
+    def erased(self, value: Any) -> Any:
+        """Return a JSON value without the texts."""
+        if isinstance(value, str):
+            for text in self._texts:
+                if value == text:
+                    return ERASED
+                if len(text) >= _SHORTEST_PART:
+                    value = value.replace(text, ERASED)
+            return value
+        if isinstance(value, list):
+            return [self.erased(one) for one in value]
+        if isinstance(value, dict):
+            return {name: self.erased(one) for name, one in value.items()}
+        return value
+
+    def contain(self, quote: str) -> bool:
+        """Return whether the quote is a part of a text."""
+        return any(quote in text for text in self._texts)
+
+
+def _erase_in_chain(item: WorkItem, texts: _Texts) -> None:
+    for generation in Generation.objects.filter(work_item=item):
+        if (messages := texts.erased(generation.messages)) != generation.messages:
+            Generation.objects.filter(pk=generation.pk).update(messages=messages)
+    for event in Event.objects.filter(session__work_item=item):
+        if (data := texts.erased(event.data)) == event.data:
+            continue
+        Event.objects.filter(pk=event.pk).update(data=data)
+        Finding.objects.filter(event=event).update(quote=ERASED, explanation=ERASED)
+    for review in Review.objects.filter(session__work_item=item):
+        content = _without_quotes(texts.erased(review.content), texts)
+        Review.objects.filter(pk=review.pk).update(content=content)
+
+
+def _without_quotes(content: Any, texts: _Texts) -> Any:
+    """Return the content of a review whose quotes of the texts are erased."""
+    for labels in content.get("messages", ()):
+        for quote in labels.get("quotes", ()):
+            for part in ("exact", "prefix", "suffix"):
+                if quote.get(part) and texts.contain(quote[part]):
+                    quote[part] = ERASED
+    return content
