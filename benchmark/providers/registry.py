@@ -85,10 +85,10 @@ PROVIDERS = {
         rules=ParameterRules(frozenset({"max_output_tokens", "reasoning"}), seed=False, least_budget=None),
     ),
     "practice": ProviderEntry("benchmark.providers.practice:PracticeProvider", scripted=True),
-    "simulated-tutor": ProviderEntry("benchmark.providers.simulated_tutors:SimulatedTutors", scripted=True),
     "simulated": ProviderEntry(
         "benchmark.providers.simulated:SimulatedProvider", scripted=True, draws_by_seed=True
     ),
+    "simulated-tutor": ProviderEntry("benchmark.providers.simulated_tutors:SimulatedTutors", scripted=True),
 }
 """All providers by name. A new one is a module, an entry here, and its settings in config/settings.py."""
 
