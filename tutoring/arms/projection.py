@@ -27,6 +27,7 @@ from tutoring.arms.methods import POLICIES
 from tutoring.arms.policy import Execute, GiveUp, result_of
 from tutoring.arms.stopping import PASSES_SAMPLES, RIGHT, WRONG
 from tutoring.arms.transcript import PROTOCOL, Transcript, hold_session
+from tutoring.arms.tutor.policy import CONDUCT
 from tutoring.models import AbandonReason, Event, ProgramScore, Protocol, Session
 from tutoring.models.choices import SessionOutcome
 from tutoring.models.payloads import (
@@ -96,7 +97,7 @@ class _StoredChain:
 
     async def request(
         self,
-        prompt: Prompt,  # noqa: ARG002  (the replies are stored in order)
+        prompt: Prompt,
         purpose: Generation.Purpose,
         *,
         retrieval: Mapping[str, Any] | None = None,  # noqa: ARG002
@@ -104,8 +105,9 @@ class _StoredChain:
         role: Role = "student",  # noqa: ARG002
     ) -> Generation:
         answer = next(self._answers)
-        if answer.purpose != purpose:
-            raise ValueError(f"Step {answer.step} is a reply for {answer.purpose!r}, not for {purpose!r}.")
+        # Other detectors on the site of an imported run would make other decisions of the guard.
+        if answer.purpose != purpose or (CONDUCT in self.prepared and answer.prompt_hash != prompt.hash):
+            raise ValueError(f"step {answer.step} answers another prompt")
         return answer
 
     async def adopt(self, prompt: Prompt, text: str, source: Mapping[str, Any]) -> Generation:  # noqa: ARG002
