@@ -66,7 +66,8 @@ def prepare_tutor(planned: PlannedRun) -> Preparation:
         "dataset": planned.dataset.name,
         "template_hash": digest,
     }
-    fixed = replace(prepared.settings, tutor=name)  # type: ignore[type-var]
+    assert isinstance(prepared.settings, TutorSettings)
+    fixed = replace(prepared.settings, tutor=name)
     record = {**prepared.record, CONDUCT: conduct, KNOWS: sorted(knows)}
     return replace(prepared, settings=fixed, left_out=left_out, record=record, tutor=tutor)
 
