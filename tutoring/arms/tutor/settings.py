@@ -13,7 +13,6 @@ from benchmark.methods.settings import Text, option
 from benchmark.model_calls import catalogue
 from benchmark.model_calls.catalogue import CatalogueError
 from benchmark.providers import ModelSpecError, Parameters
-from benchmark.runner.sampling import sampling_of
 from tutoring.arms.policy import KNOWS, Fact
 from tutoring.arms.settings import SessionSettings, example, prepare_sessions
 from tutoring.arms.tutor.policy import CONDUCT, TUTOR
@@ -75,7 +74,7 @@ def prepare_tutor(planned: PlannedRun) -> Preparation:
 def _tutor_model(planned: PlannedRun, settings: TutorSettings) -> TutorModel:
     """Return the tutor's model. Raises SettingsError."""
     if settings.tutor is None:
-        return TutorModel(planned.spec, sampling_of(settings, None))
+        return TutorModel(planned.spec, settings.parameters)
     try:
         spec, row = catalogue.choose(settings.tutor)
     except (CatalogueError, ModelSpecError) as error:
