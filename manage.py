@@ -10,7 +10,12 @@ gc.set_threshold(50_000, 20, 100)
 
 from django.core.management import execute_from_command_line  # noqa: E402
 
+from config.version import VERSION  # noqa: E402
+
 if __name__ == "__main__":
+    if sys.argv[1:] in (["version"], ["--version"]):  # Django would print its own version
+        sys.stdout.write(f"Hintbench {VERSION}\n")
+        sys.exit()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     if sys.argv[1:2] not in (["streamer"], ["worker"]):
         os.environ.setdefault("LOG_LEVEL", "WARNING")  # lines for each step would hide what a command prints

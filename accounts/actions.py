@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from axes.models import AccessAttempt
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.tokens import default_token_generator
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from accounts.models import AccountEvent
+from accounts.models import AccountEvent, ExternalIdentity
 from accounts.pseudonyms import pseudonym
 from accounts.roles import Role, own_roles
 from accounts.sessions import end_logins
@@ -136,8 +141,83 @@ def pseudonymise(user: User, actor: User | None) -> None:
     user.set_unusable_password()
     user.save()
     give_roles(user, [])
+    user.external_identities.all().delete()
     end_logins(user)
     _record(user, actor, Kind.PSEUDONYMISED)
+
+
+@transaction.atomic
+def change_email(user: User, email: str, actor: User | None) -> None:
+    """Replace the e-mail address, which links the account at the first single sign-on.
+
+    Raises AccountActionError for an address that is not valid or that another account has.
+    """
+    if email:
+        try:
+            validate_email(email)
+        except ValidationError:
+            raise AccountActionError(f"{email} is no e-mail address.") from None
+        if User.objects.filter(email__iexact=email).exclude(pk=user.pk).exists():
+            raise AccountActionError("Another account has this e-mail address.")
+    user.email = email
+    user.save(update_fields=["email"])
+    _record(user, actor, Kind.EMAIL)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A person as a provider of single sign-on describes it."""
+
+    issuer: str
+    subject: str
+    email: str
+    """An address that the provider has verified, or ""."""
+    account_name: str
+    """The user name of the account here by the claim that the operator has chosen, or ""."""
+    proposed_name: str
+    """A user name for a new account, or ""."""
+
+
+@transaction.atomic
+def account_for(identity: Identity) -> User:
+    """Return the account of the person, which may be disabled.
+
+    The first login links the account with this user name or verified e-mail address; otherwise it makes an account
+    without a role. Raises AccountActionError if several accounts have the address, or if the account that the claims
+    name belongs to another person of the provider.
+    """
+    known = ExternalIdentity.objects.filter(issuer=identity.issuer, subject=identity.subject)
+    if found := known.select_related("user").first():
+        return found.user
+    user = _account_to_link(identity)
+    if user is None:
+        user = create_account(_free_name(identity), [], None)
+        if identity.email:
+            user.email = identity.email
+            user.save(update_fields=["email"])
+    elif user.external_identities.filter(issuer=identity.issuer).exists():
+        raise AccountActionError("Another person uses this account by single sign-on. Ask an administrator.")
+    ExternalIdentity.objects.create(user=user, issuer=identity.issuer, subject=identity.subject)
+    _record(user, None, Kind.LINKED)
+    return user
+
+
+def _account_to_link(identity: Identity) -> User | None:
+    if identity.account_name:
+        return User.objects.filter(username=identity.account_name).first()
+    users = list(User.objects.filter(email__iexact=identity.email)[:2]) if identity.email else []
+    if len(users) > 1:
+        raise AccountActionError("Several accounts have your e-mail address. Ask an administrator.")
+    return users[0] if users else None
+
+
+def _free_name(identity: Identity) -> str:
+    """Return a valid user name that no account has."""
+    wanted = identity.account_name or identity.proposed_name or identity.email.partition("@")[0]
+    name = re.sub(r"[^\w.@+-]", "", wanted)[:140] or "person"
+    numbers = itertools.chain([""], map(str, itertools.count(2)))
+    free = (f"{name}{number}" for number in numbers)
+    return next(one for one in free if not User.objects.filter(username__iexact=one).exists())
 
 
 def is_pseudonymised(user: User) -> bool:

@@ -1,4 +1,4 @@
-"""Tables of accounts: the salt of the pseudonyms, the logins of browsers, and the audit of accounts."""
+"""Tables of accounts: salt of the pseudonyms, logins of browsers, identities of single sign-on, and the audit."""
 
 from __future__ import annotations
 
@@ -35,6 +35,23 @@ class LoginSession(AbstractBaseSession):
         return import_module(settings.SESSION_ENGINE).SessionStore
 
 
+class ExternalIdentity(models.Model):
+    """A person of a provider of single sign-on, and the account that the person enters by it."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="external_identities")
+    issuer = models.CharField(max_length=500, help_text="Address of the provider.")
+    subject = models.CharField(
+        max_length=255, help_text="The provider's name of the person, which never changes."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["issuer", "subject"], name="identity_has_one_account")]
+
+    def __str__(self) -> str:
+        return f"identity of account {self.user_id}"
+
+
 class AccountEvent(models.Model):
     """One change of an account: who changed what, and when. It never contains a password, a link or a user name."""
 
@@ -49,6 +66,8 @@ class AccountEvent(models.Model):
         ENABLED = "enabled", "Account enabled"
         LOGINS_ENDED = "logins-ended", "Logins ended"
         PSEUDONYMISED = "pseudonymised", "Account pseudonymised"
+        EMAIL = "email", "E-mail changed"
+        LINKED = "linked", "Linked to single sign-on"
 
     at = models.DateTimeField(auto_now_add=True)
     account = models.ForeignKey(User, models.PROTECT, related_name="account_events")

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth import BACKEND_SESSION_KEY, update_session_auth_hash
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.models import User
-from django.contrib.auth.views import LoginView, PasswordResetConfirmView
+from django.contrib.auth.views import LoginView, LogoutView, PasswordResetConfirmView
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -37,6 +39,11 @@ class Login(LoginView):
 
     redirect_authenticated_user = True
 
+    def get_context_data(self, **keywords: Any) -> dict[str, Any]:
+        """Return the variables of the template: `single_sign_on` is the provider's name, or "" if it is off."""
+        name = settings.OIDC_NAME if settings.OIDC_RP_CLIENT_ID else ""
+        return super().get_context_data(single_sign_on=name, **keywords)
+
     def post(self, request: HttpRequest, *arguments: Any, **keywords: Any) -> HttpResponse:
         """Log the visitor in, or show what is wrong."""
         with login_in_progress(request, request.POST.get("username", "")):
@@ -48,6 +55,48 @@ class Login(LoginView):
         delete_expired()
         remember_browser(response, form.get_user())
         return response
+
+
+class Logout(LogoutView):
+    """The end of a login. After single sign-on, it also ends the login at the provider if OIDC_LOGOUT_URL is set."""
+
+    def post(self, request: HttpRequest, *arguments: Any, **keywords: Any) -> HttpResponse:
+        """End the login."""
+        by_provider = request.session.get(BACKEND_SESSION_KEY) == "accounts.single_sign_on.SingleSignOn"
+        response = super().post(request, *arguments, **keywords)
+        if not by_provider or not settings.OIDC_LOGOUT_URL:
+            return response
+        from accounts.single_sign_on import provider_logout
+
+        return redirect(provider_logout(request))
+
+
+@never_cache
+@require_safe
+def single_sign_on(request: HttpRequest) -> HttpResponse:
+    """Send the visitor to the provider. Raises Http404 if single sign-on is off."""
+    _require_single_sign_on()
+    # Imported when it is used: its packages take 15 MB.
+    from mozilla_django_oidc.views import OIDCAuthenticationRequestView
+
+    response: HttpResponse = OIDCAuthenticationRequestView.as_view()(request)
+    return response
+
+
+@never_cache
+@require_safe
+def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
+    """Log the visitor in who comes back from the provider. Raises Http404 if single sign-on is off."""
+    _require_single_sign_on()
+    from accounts.single_sign_on import Callback
+
+    response: HttpResponse = Callback.as_view()(request)
+    return response
+
+
+def _require_single_sign_on() -> None:
+    if not settings.OIDC_RP_CLIENT_ID:
+        raise Http404("OIDC_CLIENT_ID is not set.")
 
 
 class SetPassword(PasswordResetConfirmView):
@@ -157,6 +206,11 @@ def _change_roles(request: HttpRequest, user: User, actor: User) -> str:
     return f"The roles of {user} are stored."
 
 
+def _change_email(request: HttpRequest, user: User, actor: User) -> str:
+    actions.change_email(user, request.POST.get("email", "").strip(), actor)
+    return f"The e-mail address of {user} is stored."
+
+
 def _end_logins(_: HttpRequest, user: User, actor: User) -> str:
     count = actions.end_all_logins(user, actor)
     return f"{count} {'login' if count == 1 else 'logins'} of {user} ended."
@@ -181,6 +235,7 @@ def _pseudonymise(request: HttpRequest, user: User, actor: User) -> str:
 
 _COMMANDS: dict[str, Callable[[HttpRequest, User, User], str]] = {
     "roles": _change_roles,
+    "email": _change_email,
     "end-logins": _end_logins,
     "disable": _disable,
     "enable": _enable,
@@ -220,6 +275,8 @@ def _account_page(request: HttpRequest, user: User, link: str = "") -> HttpRespo
             "account_roles": sorted(roles),
             "form": RolesForm(initial={"roles": list(roles)}),
             "logins": _logins(user).count(),
+            "single_sign_on": bool(settings.OIDC_RP_CLIENT_ID),
+            "identities": user.external_identities.count(),
             "pseudonymised": actions.is_pseudonymised(user),
             "link": request.build_absolute_uri(link) if link else "",
             "events": user.account_events.select_related("account", "actor")[:PAGE_SIZE],

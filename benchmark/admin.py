@@ -6,6 +6,7 @@ from django.contrib import admin
 
 from benchmark.models import (
     Article,
+    Backup,
     Batch,
     BatchedRequest,
     CachedRunReport,
@@ -27,6 +28,7 @@ from benchmark.models import (
     Problem,
     ProblemVersion,
     Process,
+    ProgramOperation,
     Question,
     QuestionAnswer,
     QuestionSet,
@@ -37,6 +39,7 @@ from benchmark.models import (
     Representation,
     Run,
     Runner,
+    RunTutor,
     SimilarityRun,
     SizedGenerator,
     SlowComparison,
@@ -254,6 +257,13 @@ class GenerationAdmin(RecordedAdmin):
     search_fields = ["work_item__run__id", "work_item__problem__external_id", "request_id"]
 
 
+@admin.register(RunTutor)
+class RunTutorAdmin(RecordedAdmin):
+    list_display = ["run", "model_spec", "paid_calls", "paid_input_tokens", "paid_output_tokens"]
+    list_select_related = ["run__dataset"]
+    search_fields = ["run__id", "model_spec"]
+
+
 @admin.register(Runner)
 class RunnerAdmin(RecordedAdmin):
     list_display = ["owner", "run", "exclusive_key", "model_spec", "lease_until"]
@@ -416,3 +426,16 @@ class SpeedMeasurementAdmin(RecordedAdmin):
 class TimeFactorAdmin(RecordedAdmin):
     list_display = ["host", "scope", "factor", "measured", "fixed_at"]
     search_fields = ["host", "scope"]
+
+
+@admin.register(Backup)
+class BackupAdmin(RecordedAdmin):
+    list_display = ["at", "host", "folder", "bytes", "seconds"]
+    search_fields = ["host", "folder"]
+
+
+@admin.register(ProgramOperation)
+class ProgramOperationAdmin(RecordedAdmin):
+    list_display = ["id", "item", "name", "language", "state", "created_at"]
+    list_filter = ["state", "name"]
+    search_fields = ["item__run__id"]

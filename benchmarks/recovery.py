@@ -1,6 +1,6 @@
 """Time until the work of a killed streamer and of a killed worker continues, with the real processes of one host.
 
-    python -m benchmarks.recovery [KILLS] [--workers N]
+    python -m benchmarks.recovery [KILLS] [--streamers N] [--workers N]
 
 In each round a streamer writes a reply and is killed with SIGKILL at a random moment of its text. The time ends when
 the page gets text of the next attempt. Then a worker judges a program without an end and is killed at a random moment.
@@ -31,6 +31,8 @@ JUDGEMENT_TARGET = 10.0
 PASSWORD = "hintbench-demo"
 REPLY = pieces_of(f"I begin. {'word ' * 60}\n\n```python\nwhile True: pass\n```\n")
 PIECE_SECONDS = 0.1
+REPLIES = "tutoring_reply"
+EXECUTIONS = "benchmark_judgement WHERE purpose = 'verdict'"
 TUTORS = """
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
@@ -45,6 +47,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("kills", type=int, nargs="?", default=5, help="rounds (5)")
+    parser.add_argument("--streamers", default="2", help="streamers (2)")
     parser.add_argument("--workers", default="2", help="worker processes (2)")
     arguments = parser.parse_args()
     stacks.HANG = 600
@@ -56,6 +59,7 @@ def main() -> int:
             TUTORING_MODEL="openai:gpt-4o",
             OPENAI_API_KEY="sk-fake-000000",
             OPENAI_BASE_URL=providers.openai_url,
+            STREAMERS=arguments.streamers,
             WORKERS=arguments.workers,
         )
         try:
@@ -86,32 +90,32 @@ def kill_both(stack: Stack, providers: FakeProviders, tutor: Visitor) -> tuple[f
     socket = tutor.socket(path)
     socket.listen_until(lambda s: s.text != "")
     time.sleep(random.uniform(0, 0.7) * PIECE_SECONDS * len(REPLY))
-    killed = kill_owner(stack, "tutoring_reply")
+    killed = kill_owner(stack, REPLIES)
     socket.listen_until(lambda s: "reply" in s.kinds() or any(attempt > 1 for attempt, _ in s.texts))
     reply = time.monotonic() - killed
     socket.listen_until(lambda s: "reply" in s.kinds())
     socket.drop()
     assert tutor.command(f"{path}execute/")[0] == 200
-    stack.wait_for(lambda: latest(stack, "benchmark_judgement")[1] == 1)
+    stack.wait_for(lambda: latest(stack, EXECUTIONS)[1] == 1)
     time.sleep(random.uniform(0, 1))
-    killed = kill_owner(stack, "benchmark_judgement")
-    stack.wait_for(lambda: latest(stack, "benchmark_judgement")[1] > 1)
+    killed = kill_owner(stack, EXECUTIONS)
+    stack.wait_for(lambda: latest(stack, EXECUTIONS)[1] > 1)
     judgement = time.monotonic() - killed
-    stack.wait_for(lambda: latest(stack, "benchmark_judgement")[0] == "")
+    stack.wait_for(lambda: latest(stack, EXECUTIONS)[0] == "")
     print(f"reply {reply:.1f} s, judgement {judgement:.1f} s", flush=True)
     return reply, judgement
 
 
-def kill_owner(stack: Stack, table: str) -> float:
+def kill_owner(stack: Stack, rows: str) -> float:
     """Kill the process that holds the latest row, and return the time by the monotonic clock."""
-    owner, _ = latest(stack, table)
+    owner, _ = latest(stack, rows)
     os.kill(int(owner.split("/")[1]), signal.SIGKILL)
     return time.monotonic()
 
 
-def latest(stack: Stack, table: str) -> tuple[str, int]:
+def latest(stack: Stack, rows: str) -> tuple[str, int]:
     """Return owner and attempt of the latest row."""
-    query = f"SELECT owner, attempt FROM {table} ORDER BY id DESC LIMIT 1"
+    query = f"SELECT owner, attempt FROM {rows} ORDER BY id DESC LIMIT 1"
     with closing(sqlite3.connect(f"file:{stack.var / 'hintbench.sqlite3'}?mode=ro", uri=True)) as database:
         owner, attempt = database.execute(query).fetchone()
     return str(owner), int(attempt)

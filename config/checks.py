@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core import checks
 
+from config import proxies
 from config.valkey import missing_protection
 
 
@@ -21,3 +22,12 @@ def check_queue_server(**_options: Any) -> list[checks.CheckMessage]:
             id="hintbench.W001",
         )
     ]
+
+
+@checks.register(checks.Tags.security, deploy=True)
+def check_proxies(**_options: Any) -> list[checks.CheckMessage]:
+    """Return a warning if a proxy is in front that TRUSTED_PROXIES does not name."""
+    reason = proxies.unnamed_proxy()
+    if sender := proxies.seen_proxy():
+        reason = f"A request came through the proxy {sender}, which TRUSTED_PROXIES does not name."
+    return [checks.Warning(reason, hint=proxies.FIX, id="hintbench.W002")] if reason else []

@@ -17,7 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 import judge
 from benchmark.providers import required_settings
-from config import valkey
+from config import proxies, valkey
 from config.env import env_text
 from config.health import queue_answers
 from config.system_packages import SYSTEM_PACKAGES, install_line
@@ -25,6 +25,9 @@ from tutoring.protocols import PRESETS
 
 LEAST_FREE_DISK = 1_000_000_000
 """Bytes that should be free on the disk of the variable folder."""
+
+SAMPLED_BLOBS = 20
+"""Blobs that are read from their store."""
 
 PROCESS_START = 5.0
 """Seconds that a process of ./run may need until its first heartbeat."""
@@ -58,6 +61,7 @@ def examine() -> Iterator[Requirement]:
     yield from _languages()
     yield _queue()
     yield _queue_protection()
+    yield _proxies()
     yield (database := _database())
     if database.ok:
         yield from _processes()
@@ -66,6 +70,7 @@ def examine() -> Iterator[Requirement]:
         yield _clocks()
         yield _session_counters()
         yield _prices()
+        yield _blobs()
     yield _variable_folder()
     yield _free_disk()
     yield _pandoc()
@@ -164,6 +169,20 @@ def _queue_protection() -> Requirement:
         f"REDIS_URL names another host without {missing}" if missing else "in place, or on this machine",
         "anyone with access to that server or its network can read replies and change the queue",
         "Give the server a password and TLS, and use rediss://:PASSWORD@HOST:PORT/0 as REDIS_URL.",
+    )
+
+
+def _proxies() -> Requirement:
+    seen = proxies.seen_proxy()
+    reason = f"a request came through {seen}, which TRUSTED_PROXIES does not name" if seen else ""
+    reason = reason or proxies.unnamed_proxy()
+    return Requirement(
+        "trusted proxies",
+        not reason,
+        Need.USEFUL,
+        reason or "none needed, or named",
+        "all visitors have the address of the proxy, so failed logins of one stop the logins of all",
+        proxies.FIX,
     )
 
 
@@ -306,6 +325,31 @@ def _prices() -> Requirement:
         f"unknown for {', '.join(f'{row} ({row.spec})' for row in unknown)}" if unknown else "known",
         "no spending cap can hold for these models: under a cap their calls are refused",
         "Type a price on the page of the model, or use: manage.py models new-version LABEL --price INPUT OUTPUT",
+    )
+
+
+def _blobs() -> Requirement:
+    """Read a sample of the blobs that rows name from their store, past the cache of this host."""
+    from benchmark.blob_stores import BlobMissingError, BlobStoreError
+    from benchmark.models import blobs
+    from benchmark.models.blob_references import sample_of_digests
+
+    store, faults = blobs.store(), []
+    sample = sample_of_digests(SAMPLED_BLOBS)
+    for digest in sample:
+        try:
+            store.load(digest)
+        except (BlobMissingError, BlobStoreError, OSError) as error:
+            faults.append(str(error))
+            if not isinstance(error, BlobMissingError):
+                break
+    return Requirement(
+        "blobs",
+        not faults,
+        Need.NECESSARY,
+        " ".join(faults[:3]) or f"{store}: {len(sample)} drawn at random are stored and have the right bytes",
+        "programs cannot be judged, and figures are not shown",
+        "manage.py blobs verify lists all missing and damaged blobs, and manage.py blobs copy fills a store.",
     )
 
 

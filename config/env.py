@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from benchmark.blob_stores.location import Bucket, BucketLocationError, parse_bucket
+
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"", "0", "false", "no", "off"}
 
@@ -77,6 +79,13 @@ def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
     return text
 
 
+def require_env(cause: str, *names: str) -> None:
+    """Raise ImproperlyConfigured for the first variable that is not set and that `cause` needs."""
+    for name in names:
+        if not env_text(name):
+            raise ImproperlyConfigured(f"{cause} is set and {name} is not: set it as well.")
+
+
 def env_list(name: str, default: list[str]) -> list[str]:
     """Return comma-separated words; an empty word is an error."""
     text = env_text(name)
@@ -104,6 +113,17 @@ def env_folder(name: str, default: Path) -> Path:
     if path.exists() and not path.is_dir():
         raise ImproperlyConfigured(f"{name}={str(path)!r} is a file; it must be a folder.")
     return path
+
+
+def env_blobs(name: str, default: Path) -> Path | Bucket:
+    """Return the place of the blobs: an absolute folder path, or the bucket of an address s3://bucket/prefix."""
+    text = env_text(name)
+    if "://" not in text:
+        return env_folder(name, default)
+    try:
+        return parse_bucket(text)
+    except BucketLocationError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
 
 
 def env_factors(name: str, known: Collection[str]) -> dict[str, float]:

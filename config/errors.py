@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.template.loader import render_to_string
 
 from accounts.hashing import HashingBusyError
+from benchmark.blob_stores import BlobStoreError
 from config.logs import exception_chain
 
 RETRY_SECONDS = 30
@@ -30,16 +31,21 @@ def bad_request(_request: HttpRequest, exception: Exception) -> HttpResponseBadR
 
 
 def server_error(_request: HttpRequest) -> HttpResponse:
-    """Return the page of error 503 for a full disk or too many logins at once, and that of error 500 otherwise.
+    """Return the page of error 503 for a full disk, unavailable blobs or too many logins, and that of 500 otherwise.
 
     The pages are rendered without the request, because the context processors may fail too.
     """
     errors = list(exception_chain(sys.exc_info()[1]))
-    full = any(_is_full_disk(error) for error in errors)
-    if full or any(isinstance(error, HashingBusyError) for error in errors):
-        response = HttpResponse(
-            render_to_string("503.html", {"full": full}), status=HTTPStatus.SERVICE_UNAVAILABLE
-        )
+    reason = ""
+    if any(_is_full_disk(error) for error in errors):
+        reason = "disk"
+    elif any(isinstance(error, BlobStoreError) for error in errors):
+        reason = "blobs"
+    elif any(isinstance(error, HashingBusyError) for error in errors):
+        reason = "logins"
+    if reason:
+        page = render_to_string("503.html", {"reason": reason})
+        response = HttpResponse(page, status=HTTPStatus.SERVICE_UNAVAILABLE)
         response["Retry-After"] = str(RETRY_SECONDS)
         return response
     return HttpResponse(render_to_string("500.html"), status=HTTPStatus.INTERNAL_SERVER_ERROR)

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
 from config.metrics import observe_request
+from config.proxies import note_proxy
 
 logger = structlog.get_logger(__name__)
 
@@ -55,6 +56,7 @@ def request_log(
 
 def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
     observe_request(request, response.status_code, seconds)
+    note_proxy(request)
     route = request.resolver_match.url_name if request.resolver_match else None
     if route in QUIET and response.status_code < 400:
         return

@@ -4,7 +4,6 @@ docs/operator.md lists the variables. Every file that Hintbench writes is below 
 """
 
 import os
-import tomllib
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,9 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 import judge
+from config import version
 from config.env import (
+    env_blobs,
     env_choice,
     env_endpoints,
     env_factors,
@@ -26,13 +27,17 @@ from config.env import (
     env_text,
     env_url,
     provider_keys,
+    require_env,
 )
 from config.secret_key import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VERSION = str(tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"])
+VERSION = version.VERSION
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
-BLOBS = VAR / "blobs"
+BLOBS = env_blobs("HINTBENCH_BLOBS", VAR / "blobs")
+BLOBS_CACHE = VAR / "blobs-cache"
+"""The blobs of a bucket that this host has fetched."""
+BLOBS_CACHE_BYTES = env_integer("BLOBS_CACHE_MB", 10_240, 16, 1_048_576) * 2**20
 JUDGE_CACHE = VAR / "judge"
 TEXT_MODEL = VAR / "text_model.npz"
 JUDGE_TEMPORARY = VAR / "temporary"
@@ -164,6 +169,7 @@ MODEL_WORKER_JOBS = frozenset({"benchmark.runner.distribution.work_on_run"})
 CALIBRATION_MODULES = [
     # Modules above benchmark that register calibrations when they are imported.
     "benchmark.growth.calibration",
+    "tutoring.ladder.calibration",
     "tutoring.studies.calibration",
     "tutoring.replay.calibration",
 ]
@@ -248,6 +254,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+AXES_SENSITIVE_PARAMETERS = ["code", "state", "nonce", "code_verifier"]
 AXES_HANDLER = "accounts.throttling.LoginThrottle"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_FAILURE_LIMIT = 5
@@ -259,6 +266,35 @@ AXES_LOCKOUT_CALLABLE = "accounts.throttling.locked_out"
 AXES_DISABLE_ACCESS_LOG = True  # successful logins are not recorded
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
+# Single sign-on by OpenID Connect, if OIDC_CLIENT_ID is set (accounts.single_sign_on).
+OIDC_RP_CLIENT_ID = env_text("OIDC_CLIENT_ID")
+OIDC_RP_CLIENT_SECRET = env_text("OIDC_CLIENT_SECRET")
+OIDC_ISSUER = env_text("OIDC_ISSUER")
+OIDC_OP_AUTHORIZATION_ENDPOINT = env_url("OIDC_AUTHORIZATION_URL", "", ("https", "http"))
+OIDC_OP_TOKEN_ENDPOINT = env_url("OIDC_TOKEN_URL", "", ("https", "http"))
+OIDC_OP_USER_ENDPOINT = env_url("OIDC_USERINFO_URL", "", ("https", "http"))
+OIDC_OP_JWKS_ENDPOINT = env_url("OIDC_JWKS_URL", "", ("https", "http"))
+OIDC_LOGOUT_URL = env_url("OIDC_LOGOUT_URL", "", ("https", "http"))
+OIDC_NAME = env_text("OIDC_NAME", "single sign-on")
+OIDC_ACCOUNT_CLAIM = env_text("OIDC_ACCOUNT_CLAIM")
+OIDC_ROLE_CLAIM = env_text("OIDC_ROLE_CLAIM")
+OIDC_RP_SIGN_ALGO = env_choice("OIDC_SIGN_ALGORITHM", "rs256", ("rs256", "es256")).upper()
+OIDC_RP_SCOPES = env_text("OIDC_SCOPES", "openid email profile")
+OIDC_USE_PKCE = True
+OIDC_TIMEOUT = 10
+OIDC_AUTHENTICATION_CALLBACK_URL = "single_sign_on_callback"
+if OIDC_RP_CLIENT_ID:
+    require_env(
+        "OIDC_CLIENT_ID",
+        "OIDC_CLIENT_SECRET",
+        "OIDC_ISSUER",
+        "OIDC_AUTHORIZATION_URL",
+        "OIDC_TOKEN_URL",
+        "OIDC_USERINFO_URL",
+        "OIDC_JWKS_URL",
+    )
+    AUTHENTICATION_BACKENDS.append("accounts.single_sign_on.SingleSignOn")
+
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
@@ -273,7 +309,8 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
         "object-src": [NONE],
         "base-uri": [NONE],
-        "form-action": [SELF],
+        # Browsers apply this to the redirect to the provider after a logout too.
+        "form-action": [SELF, *([OIDC_LOGOUT_URL] if OIDC_LOGOUT_URL else [])],
     }
 }
 if HTTPS:
@@ -288,6 +325,7 @@ if HTTPS:
 
 HOST = env_text("HOST", "127.0.0.1")
 PORT = env_integer("PORT", 8000, 1, 65_535)
+STREAMERS = env_integer("STREAMERS", 2, 1, 16)
 WORKERS = env_integer("WORKERS", max(2, os.cpu_count() or 1), 1, 256)
 if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
     raise ImproperlyConfigured(
@@ -306,7 +344,10 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
     "loggers": {
         # The SDKs and their HTTP libraries log every request at INFO level.
-        **{name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes")},
+        **{
+            name: {"level": "WARNING"}
+            for name in ("httpx2", "httpcore2", "openai", "anthropic", "axes", "botocore", "urllib3")
+        },
         # Uvicorn has handlers of its own, and Django's request log repeats what `config.request_log` writes.
         **{name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error")},
         "uvicorn.access": {"handlers": [], "propagate": False},  # its lines contain queries

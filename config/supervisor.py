@@ -26,6 +26,7 @@ from config import system_packages, valkey
 from config.env import without_provider_keys
 from config.folders import make_private_folder
 from config.managed_process import ManagedProcess, end_of_log, rotate, write_process_list
+from config.version import VERSION
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -48,6 +49,7 @@ Environment variables configure it; docs/operator.md lists all of them. The most
   PORT            port of the web server (8000)
   HOST            address of the web server (127.0.0.1; any other address needs HTTPS=1)
   WORKERS         number of judge workers, which run programs (one per core, at least 2)
+  STREAMERS       number of processes that stream replies (2: one continues the replies of the other)
   HINTBENCH_VAR   folder for all data and logs (var/)
   DATABASE_URL    postgres://… to use PostgreSQL instead of SQLite
   REDIS_URL       redis://… to use your own queue server
@@ -67,9 +69,11 @@ def tell(line: str) -> None:
 
 def main() -> int:
     """Run until a signal arrives; return 0 after a normal stop, 2 if the start failed."""
-    argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog="./run", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
+    )
+    parser.add_argument("--version", action="version", version=f"Hintbench {VERSION}")
+    parser.parse_args()
     try:
         from config import settings  # an invalid variable must give one line and no traceback
 
@@ -171,7 +175,9 @@ class Supervisor:
                 f"`manage.py prepare` failed with exit status {status}; see its messages above."
             )
         web = self._start_process("web", sys.executable, "-m", "uvicorn", *self._web_arguments())
-        self._start_process("streamer", *MANAGE, "streamer", calls_models=True)
+        for number in range(1, self._settings.STREAMERS + 1):
+            name = "streamer" if number == 1 else f"streamer-{number}"
+            self._start_process(name, *MANAGE, "streamer", calls_models=True)
         for number in range(1, self._settings.WORKERS + 1):
             self._start_process(f"worker-{number}", *MANAGE, "worker", "--kind", "judge")
         self._start_process("model-worker", *MANAGE, "worker", "--kind", "model", calls_models=True)

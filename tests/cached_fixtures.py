@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.programs import fast_test
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 DATABASE = "hintbench.sqlite3"
@@ -50,7 +52,8 @@ def cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
             with tempfile.TemporaryDirectory(dir=folder) as unfinished:
                 new = Path(unfinished) / name
                 new.mkdir(mode=0o700)
-                fill(new)
+                with fast_test(""):  # all tests share the folder
+                    fill(new)
                 new.rename(path)
     return path
 

@@ -14,8 +14,15 @@ from pytest_django import DjangoDbBlocker
 
 import judge
 from tests.cached_fixtures import migrated_database
+from tests.programs import check_all_programs, fast_test
 
-pytest_plugins = ["tests.fake_providers.fixtures", "tests.postgres", "tests.stack", "tests.templates"]
+pytest_plugins = [
+    "tests.fake_providers.fixtures",
+    "tests.postgres",
+    "tests.stack",
+    "tests.s3",
+    "tests.templates",
+]
 
 # The same examples in every run and no deadlines: the result of a test depends on the program alone.
 hypothesis.settings.load_profile("ci")
@@ -32,12 +39,30 @@ SLOW_FIXTURES = {
     "postgres",
     "races",
     "run_program",
+    "s3",
     "sandbox",
     "shared_data",
     "start_stack",
     "two_workers",
 }
 """The fixtures that start other programs or read large real data. Their tests are marked `slow`."""
+
+LONG_FILES = (
+    "tests/tutoring/rules/test_detectors.py",
+    "tests/tutoring/studies/test_study_properties.py",
+    "tests/benchmark/test_extraction.py",
+    "tests/benchmark/test_rendering.py",
+)
+"""Files whose tests compute for more than five seconds. At the end, the other processes would wait for them."""
+
+check_all_programs()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Check the programs that a fast test starts in its set-up, its call and its tear-down."""
+    with fast_test("" if item.get_closest_marker("slow") else item.nodeid):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -74,7 +99,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         item.add_marker(pytest.mark.xdist_group(groups[item.location[0]]))
     yield
-    items.sort(key=lambda item: (rank(groups[item.location[0]]), item.location[0] not in judging))
+    first = judging.union(LONG_FILES)
+    items.sort(key=lambda item: (rank(groups[item.location[0]]), item.location[0] not in first))
 
 
 def rank(group: str) -> int:

@@ -41,6 +41,7 @@ _CONFIGURATION = (
     "COMPATIBLE_BASE_URL",
     "TUTORING_MODEL",
     "WORKERS",
+    "STREAMERS",
 )
 
 
@@ -63,6 +64,7 @@ class Stack:
             "PORT": str(self.port),
             "PRACTICE_WORD_DELAY_MS": "0",
             "WORKERS": "1",  # less memory; tests of several workers override it
+            "STREAMERS": "1",  # tests kill the only one
             **variables,
         }
         var.mkdir(mode=0o700, exist_ok=True)

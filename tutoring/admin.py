@@ -13,9 +13,14 @@ from tutoring.models import (
     Event,
     Finding,
     Flag,
+    HintCard,
     Look,
+    Placement,
     ProgramScore,
     Protocol,
+    ReplayDraw,
+    ReplayRun,
+    ReplayState,
     Reply,
     ReplyDelta,
     Review,
@@ -24,6 +29,8 @@ from tutoring.models import (
     Session,
     Study,
     TrainingResult,
+    Withdrawal,
+    WithdrawnSession,
 )
 
 
@@ -184,3 +191,57 @@ class LookAdmin(RecordedAdmin):
     list_display = ["id", "study"]
     list_select_related = ["study"]
     search_fields = ["study__name"]
+
+
+@admin.register(HintCard)
+class HintCardAdmin(RecordedAdmin):
+    list_display = ["id", "event", "problem", "position", "level", "stage", "rule_set"]
+    list_filter = ["level", "rule_set"]
+    list_select_related = ["event", "problem__dataset"]
+    search_fields = ["event__session__id", "problem__external_id"]
+
+
+@admin.register(ReplayRun)
+class ReplayRunAdmin(RecordedAdmin):
+    list_display = ["id", "model", "mode", "selection", "draws", "state", "fixed_at"]
+    list_filter = ["state", "mode"]
+    list_select_related = ["model"]
+    search_fields = ["id", "model__label"]
+
+
+@admin.register(ReplayState)
+class ReplayStateAdmin(RecordedAdmin):
+    list_display = ["id", "run", "problem", "language"]
+    list_select_related = ["run__model", "problem__dataset"]
+    search_fields = ["run__id", "problem__external_id"]
+
+
+@admin.register(Placement)
+class PlacementAdmin(RecordedAdmin):
+    list_display = ["id", "state", "card", "fit", "overlap", "agreement"]
+    list_filter = ["fit"]
+    list_select_related = ["state__problem__dataset", "card__event"]
+    search_fields = ["state__run__id", "card__event__session__id"]
+
+
+@admin.register(ReplayDraw)
+class ReplayDrawAdmin(RecordedAdmin):
+    list_display = ["id", "state", "arm", "number", "right", "uptake", "created_at"]
+    list_filter = ["arm"]
+    list_select_related = ["state__problem__dataset"]
+    search_fields = ["state__run__id", "request_id"]
+
+
+@admin.register(Withdrawal)
+class WithdrawalAdmin(RecordedAdmin):
+    list_display = ["id", "cause", "at", "by"]
+    list_filter = ["cause"]
+    list_select_related = ["by"]
+    search_fields = ["id", "by__username"]
+
+
+@admin.register(WithdrawnSession)
+class WithdrawnSessionAdmin(RecordedAdmin):
+    list_display = ["session", "withdrawal"]
+    list_select_related = ["withdrawal"]
+    search_fields = ["session"]

@@ -2,6 +2,7 @@
 
 import platform
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,6 +17,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 
 import judge
+from benchmark.blob_stores import BlobStoreUnavailableError
 from benchmark.judging.fair_share import EXECUTIONS, in_progress, lock_person, share_of_a_person
 from benchmark.judging.machine_speed import factor_for
 from benchmark.judging.problem_tests import WHOLE_OUTPUT, checker_for, judge_tests, program_files
@@ -34,6 +36,12 @@ RELAXED_TIME = 4
 
 _LOOK_INTERVAL = 0.2
 """Seconds between two looks for waiting executions while a program is judged for which nobody waits."""
+
+BLOB_PATIENCE = 60.0
+"""Seconds for which a worker waits for a store of blobs that does not answer, before the attempt fails."""
+
+_BLOB_INTERVAL = 2.0
+"""Seconds between two attempts to reach a store of blobs."""
 
 judgement_finished = Signal()
 """Sent with `judgement` after a judgement reached DONE or FAILED, in the process that performed it."""
@@ -54,7 +62,7 @@ def perform(judgement_id: int) -> None:
         return
     try:
         with renewing(judgement.claimed()):
-            result, columns = _measure(judgement)
+            result, columns = _measure_with_blobs(judgement)
     except Exception as error:
         logger.exception("judgement failed", **_ids(judgement))
         _fail(judgement, f"{type(error).__name__}: {error}")
@@ -101,6 +109,22 @@ def _claim(judgement_id: int) -> Judgement | None:
         _fail(judgement, f"given up after {MAXIMUM_ATTEMPTS} workers were lost while judging it")
         return None
     return judgement
+
+
+def _measure_with_blobs(judgement: Judgement) -> tuple[judge.Judgement, dict[str, Any]]:
+    """Return what `_measure` returns; while the store of blobs does not answer, try again for BLOB_PATIENCE seconds.
+
+    Raises BlobStoreError.
+    """
+    end = time.monotonic() + BLOB_PATIENCE
+    while True:
+        try:
+            return _measure(judgement)
+        except BlobStoreUnavailableError as error:
+            if time.monotonic() > end:
+                raise
+            logger.warning("blobs are not available, to be retried", **_ids(judgement), reason=str(error))
+            time.sleep(_BLOB_INTERVAL)
 
 
 def _measure(judgement: Judgement) -> tuple[judge.Judgement, dict[str, Any]]:

@@ -1,7 +1,5 @@
 """Stored problems as the judge takes them: program files, tests and checker."""
 
-from collections.abc import Iterable
-
 import judge
 from benchmark.functional import Signature, driven
 from benchmark.models import Judgement, Problem, Suite, SuiteTest, TestCase, blobs
@@ -33,18 +31,22 @@ def checker_for(problem: Problem, policy: judge.Policy) -> judge.Checker:
 def judge_tests(problem: Problem, suite: str, test_suite: Suite | None = None) -> list[judge.Test]:
     """Return the problem's tests: the samples, then (suite "all") the hidden tests.
 
-    The hidden tests are those of `test_suite` if it is given, else the imported ones.
+    The hidden tests are those of `test_suite` if it is given, else the imported ones. Raises BlobMissingError and
+    BlobStoreError if this host cannot get their files.
     """
-    cases: Iterable[TestCase] = problem.tests.all()
+    imported = problem.tests.all()
     if suite == Judgement.TestScope.SAMPLES or test_suite is not None:
-        cases = problem.tests.filter(origin=TestCase.Origin.SAMPLE)
-    tests = [_judge_test(case, sample=case.origin == TestCase.Origin.SAMPLE) for case in cases]
-    if test_suite is not None:
-        tests += [_judge_test(case, sample=False) for case in test_suite.tests.all()]
-    return tests
+        imported = imported.filter(origin=TestCase.Origin.SAMPLE)
+    hidden = test_suite.tests.all() if test_suite is not None else SuiteTest.objects.none()
+    cases: list[TestCase | SuiteTest] = [*imported, *hidden]
+    blobs.fetch(digest for case in cases for digest in (case.input_hash, case.answer_hash))
+    return [_judge_test(case) for case in cases]
 
 
-def _judge_test(case: TestCase | SuiteTest, *, sample: bool) -> judge.Test:
+def _judge_test(case: TestCase | SuiteTest) -> judge.Test:
     return judge.Test(
-        case.name, input=blobs.path(case.input_hash), answer=blobs.path(case.answer_hash), sample=sample
+        case.name,
+        input=blobs.path(case.input_hash),
+        answer=blobs.path(case.answer_hash),
+        sample=isinstance(case, TestCase) and case.origin == TestCase.Origin.SAMPLE,
     )

@@ -219,7 +219,7 @@ def estimates_json(estimates: Mapping[str, Estimate], price: Price | None) -> di
     documents = {}
     for name, one in estimates.items():
         document = asdict(one) | {"cost_usd": None if price is None else one.cost(price)}
-        del document["tutor"]  # stands beside the student's estimates, with its own price
+        del document["tutor"]  # is shown beside the student's estimates, with its own price
         documents[name] = document
     return documents
 

@@ -15,6 +15,7 @@ from benchmark.metrics.comparison import (
 )
 from benchmark.metrics.equivalent_samples import EquivalentSamples, equivalent_samples
 from benchmark.metrics.intervals import Interval, cluster_bootstrap, standard_error, wilson
+from benchmark.metrics.monotone import monotone
 from benchmark.metrics.pass_at_k import TooFewAttemptsError, mean_pass_at_k, pass_at_k, share_at_k
 from benchmark.metrics.small_samples import (
     FEWEST_FOR_BOOTSTRAP,
@@ -54,6 +55,7 @@ __all__ = [
     "mcnemar",
     "mean_interval",
     "mean_pass_at_k",
+    "monotone",
     "overlap",
     "paired_contrast",
     "paired_difference",

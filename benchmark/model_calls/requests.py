@@ -5,7 +5,7 @@ They share budgets and the limits of the model with runs.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -29,11 +29,15 @@ NO_BOUND, NOTHING_SPENT, USUAL = RunBudget(), Spending(), RateLimits()
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """A prompt, its subject in words for users, and the function that stores its reply in a transaction."""
+    """A prompt, its subject in words for users, and the function that stores its reply in a transaction.
+
+    `seed` overrides the seed of the parameters where it is not None.
+    """
 
     subject: str
     prompt: Prompt
     store: Callable[[ModelReply], object]
+    seed: int | None = None
 
 
 @dataclass
@@ -167,8 +171,10 @@ class _Sender:
             return False
         self.in_flight += 1
         try:
+            seed = self.parameters.seed if request.seed is None else request.seed
+            parameters = replace(self.parameters, seed=seed)
             reply = await complete(
-                self.provider, self.spec.model, request.prompt.messages, self.parameters, retry=self.retry
+                self.provider, self.spec.model, request.prompt.messages, parameters, retry=self.retry
             )
             # Not `spent += await …`, which would read the sum before other calls add to it.
             spending = await self.commits.run(partial(_store, request, reply, tracker, self.spec))

@@ -8,7 +8,7 @@ from django.conf import settings
 
 @cache
 def source_version() -> str:
-    """Return the version with the commit, such as "0.1.0 (b57de5ec)"; the version alone outside a git checkout.
+    """Return the version with the commit, such as "1.0.0 (b57de5ec)"; the version alone outside a git checkout.
 
     It is read once per process, so it names the source that the process has loaded.
     """

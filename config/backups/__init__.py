@@ -2,7 +2,7 @@
 
 from config.backups.errors import BackupError
 from config.backups.manifest import Manifest
-from config.backups.restoring import Restored, restore
+from config.backups.restoring import Restored, restore, stopped_site
 from config.backups.verification import newest_backup, verify
 from config.backups.writing import Written, write_backup
 
@@ -13,6 +13,7 @@ __all__ = [
     "Written",
     "newest_backup",
     "restore",
+    "stopped_site",
     "verify",
     "write_backup",
 ]

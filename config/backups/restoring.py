@@ -37,22 +37,21 @@ class Restored:
     """Whether the secret key of the backup was restored."""
     withdrawals: int
     """Number of withdrawals after the backup, which were carried out again."""
+    known_withdrawals: int
+    """Number of withdrawals that the register beside the backup, or the replaced database, has."""
 
 
-def restore(folder: Path, *, replace: bool) -> Restored:
+def restore(folder: Path, *, replace: bool, migrate: bool = True) -> Restored:
     """Restore a checked backup, and migrate its database to this version. Every login ends.
 
-    With `replace`, it may replace the data of the same site; otherwise this installation must be empty. Raises
-    BackupError before anything is changed, or after everything new was removed.
+    With `replace`, it may replace the data of the same site; otherwise this installation must be empty. Without
+    `migrate`, the database stays as its own version needs it, and no withdrawal is carried out. Raises BackupError
+    before anything is changed, or after everything new was removed.
     """
     manifest = verify(folder)
     database = site_database()
-    try:
-        lock = exclusive_lock(Path(settings.VAR))
-    except CannotStartError as error:
-        raise BackupError(str(error)) from None
     os.umask(0o077)
-    with lock:
+    with stopped_site():
         _check_target(manifest, database, replace)
         register = _withdrawals(folder, manifest.site, database)
         check_free_disk(Path(settings.VAR), manifest.bytes)
@@ -61,10 +60,33 @@ def restore(folder: Path, *, replace: bool) -> Restored:
                 database.load(folder / database.FILE, manifest.rows, progress)
             for path, target in new.items():
                 os.replace(path, target)
-        call_command("migrate", interactive=False, verbosity=0)
-        _end_logins()
-        withdrawals = apply_register(register)
-    return Restored(manifest, SECRET_KEY in manifest.files and not _environment_key(), withdrawals)
+        if migrate:
+            call_command("migrate", interactive=False, verbosity=0)
+        _end_logins(database)
+        withdrawals = apply_register(register) if migrate else 0
+    return Restored(
+        manifest, SECRET_KEY in manifest.files and not _environment_key(), withdrawals, len(register)
+    )
+
+
+@contextmanager
+def stopped_site() -> Iterator[None]:
+    """Prevent the start of ./run in the block. Raises BackupError if a process of this installation runs."""
+    try:
+        lock = exclusive_lock(Path(settings.VAR))
+    except CannotStartError as error:
+        raise BackupError(str(error)) from None
+    with lock:
+        if Process._meta.db_table in connection.introspection.table_names():
+            running = (
+                Process.objects.filter(lease_until__gt=timezone.now())
+                .values_list("kind", "pid", "host")
+                .first()
+            )
+            if running:
+                kind, pid, host = running
+                raise BackupError(f"Stop all processes first: {kind} {pid} runs on {host}.")
+        yield
 
 
 def _check_target(manifest: Manifest, database: Database, replace: bool) -> None:
@@ -93,13 +115,6 @@ def _check_target(manifest: Manifest, database: Database, replace: bool) -> None
             "The backup is of another site, and --replace only replaces data of the same site. Set HINTBENCH_VAR to "
             "a new folder (and DATABASE_URL to an empty database)."
         )
-    if Process._meta.db_table in tables and (
-        running := Process.objects.filter(lease_until__gt=timezone.now())
-        .values_list("kind", "pid", "host")
-        .first()
-    ):
-        kind, pid, host = running
-        raise BackupError(f"Stop all processes first: {kind} {pid} runs on {host}.")
 
 
 def _withdrawals(folder: Path, site: str, database: Database) -> list[dict[str, Any]]:
@@ -155,7 +170,8 @@ def _environment_key() -> bool:
     return bool(os.environ.get("SECRET_KEY", "").strip())
 
 
-def _end_logins() -> None:
-    """Delete all logins: some of them had been ended after the backup."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM accounts_loginsession")
+def _end_logins(database: Database) -> None:
+    """Delete all logins: some of them had been ended after the backup. Old versions have another table."""
+    for table in {"accounts_loginsession", "django_session"}.intersection(database.tables()):
+        with connection.cursor() as cursor:
+            cursor.execute(f"DELETE FROM {table}")  # noqa: S608  (one of two names)

@@ -54,7 +54,7 @@ def write_backup(folder: Path, keep: int) -> Written:
     The site may run meanwhile. Blobs are linked to those of the former backup where the file system allows it. Raises
     BackupError; then nothing is left.
     """
-    if Path(settings.BLOBS).absolute() in (folder.absolute(), *folder.absolute().parents):
+    if settings.BLOBS in (folder.absolute(), *folder.absolute().parents):
         raise BackupError(f"{folder} is inside of the folder of blobs. Name another folder.")
     database = site_database()
     if not database.tables():

@@ -8,6 +8,7 @@ import "./session/comparison.js";
 import { connect } from "./session/connection.js";
 import { addDivider } from "./session/divider.js";
 import { keepDraft } from "./session/draft.js";
+import { levelChoice } from "./session/level.js";
 import { bindPaneSwitch } from "./session/panes.js";
 import { bindShortcuts } from "./session/shortcuts.js";
 import { replyStream } from "./session/stream.js";
@@ -22,6 +23,7 @@ const stream = replyStream(byId("stream"), byId("stream-rest"));
 const waiting = replyWait(byId("reply-wait"));
 const message = byId("message");
 const stopForm = byId("stop-form");
+const level = levelChoice(byId("level-choice"), message, byId("level-definition"));
 const showPane = bindPaneSwitch(page, byId("pane-switch"));
 const scroller = autoscroll(byId("conversation"), byId("jump"));
 
@@ -202,7 +204,8 @@ page.addEventListener("submit", async (event) => {
 });
 
 async function sendMessage(form, fields) {
-  const content = `${fields.get("mode")} ${fields.get("text")}`;
+  if (!fields.get("text").trim()) fields.delete("level"); // a message without a text has no level
+  const content = `${fields.get("mode")} ${fields.get("level") ?? ""} ${fields.get("text")}`;
   fields.set("command", unconfirmed?.content === content ? unconfirmed.command : crypto.randomUUID());
   const text = message.value;
   scroller.scrollToEnd(); // before the answer, because the reader may scroll up meanwhile
@@ -210,8 +213,10 @@ async function sendMessage(form, fields) {
   fields.set("draft", revision.value);
   const answer = await send(form.action, fields);
   unconfirmed = answer.certain ? null : { content, command: fields.get("command") };
-  if (answer.accepted) draft.markSent(text);
-  else {
+  if (answer.accepted) {
+    draft.markSent(text);
+    level.reset();
+  } else {
     showRefusal(answer);
     draft.retry();
   }
@@ -240,6 +245,7 @@ function showLoggedOut() {
 
 bindShortcuts(page, {
   message,
+  focusLevel: level.focus,
   showPane,
   scrollToEnd: scroller.scrollToEnd,
   send(mode) {

@@ -132,6 +132,7 @@ def test_settling_lasts_longer_than_any_renewal():
     assert max(HEARTBEAT, heartbeat.INTERVAL) * 2 < SETTLING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ahead", "line"),
     [

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from benchmark.models import Process
 from benchmark.processes import Heartbeat, Outage, heartbeat, outage_of, outages, sending_heartbeats
+from config.version import VERSION
 from tests.benchmark.processes import killed_process
 
 STREAMER, WORKER = Process.Kind.STREAMER, Process.Kind.WORKER
@@ -41,7 +42,7 @@ def test_a_row_says_what_the_process_does_and_costs_one_write():
     assert [query["sql"].split()[0] for query in queries] == ["UPDATE"]
     row = Process.objects.get()
     assert (row.kind, row.doing[:9], len(row.doing)) == ("streamer", "3 replies", 200)
-    assert row.version.startswith("0.")
+    assert row.version.startswith(f"{VERSION} (")
     assert row.last_seen + Process.LEASE == row.lease_until
 
 

@@ -98,6 +98,15 @@ def assert_readable(page: Page) -> None:
     assert page.evaluate(LAYOUT_PROBLEMS) == [], page.url
 
 
+def assert_readable_everywhere(page: Page) -> None:
+    """Assert that the page is readable in both colour schemes and widths, and accessible."""
+    for scheme, width in product(SCHEMES, (360, 1400)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 800})
+        assert_readable(page)
+    assert_accessible(page)
+
+
 def test_readers_pages_are_readable(open_page: OpenPage) -> None:
     page = open_page("demo-researcher")
     for address in READERS_PAGES:
@@ -105,11 +114,26 @@ def test_readers_pages_are_readable(open_page: OpenPage) -> None:
         for tab in [None, *page.get_by_role("tab").all()]:
             if tab is not None:
                 tab.click()
-            for scheme, width in product(SCHEMES, (360, 1400)):
-                page.emulate_media(color_scheme=scheme)
-                page.set_viewport_size({"width": width, "height": 800})
-                assert_readable(page)
-            assert_accessible(page)
+            assert_readable_everywhere(page)
+
+
+def test_account_pages_are_readable(open_page: OpenPage) -> None:
+    page = open_page("demo-admin")
+    for address in ("/accounts/", "/accounts/add/", "/accounts/log/", "/account/", "/status/"):
+        page.goto(address)
+        assert_readable_everywhere(page)
+    page.goto("/accounts/?name=demo-reviewer")
+    page.get_by_role("link", name="demo-reviewer").click()
+    assert_readable_everywhere(page)
+    page.goto("/accounts/add/")
+    page.get_by_label("User name").fill("made-for-a-look")
+    page.get_by_role("button", name="Add account").click()
+    link = page.get_by_label("Set-password link").input_value()
+    assert_readable_everywhere(page)
+    page.get_by_role("button", name="Log out").click()
+    assert_readable_everywhere(page)
+    page.goto(link)
+    assert_readable_everywhere(page)
 
 
 def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: OpenPage) -> None:

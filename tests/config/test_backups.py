@@ -36,6 +36,8 @@ from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tutoring.models import Protocol, Session, Withdrawal, WithdrawnSession
 from tutoring.withdrawal import withdraw_consent
 
+pytestmark = pytest.mark.slow
+
 KEY = "k" * 60
 
 
@@ -305,10 +307,10 @@ def test_replacing_needs_the_same_site_without_running_processes(sqlite: Site, t
     with (sqlite.var / "run.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         sqlite.refuse(backup, "--replace", because="already running")
-    sqlite.run(register_process)
-    sqlite.refuse(backup, "--replace", because="Stop all processes first: worker 7 runs on far")
     other = Site(tmp_path / "other")
     shutil.copytree(sqlite.var, other.var)
+    sqlite.run(register_process)
+    sqlite.refuse(backup, "--replace", because="Stop all processes first: worker 7 runs on far")
     other.run(change_salt)
     other.refuse(backup, "--replace", because="of another site")
 
@@ -338,7 +340,9 @@ def test_a_backup_of_a_newer_version_is_refused(sqlite: Site, tmp_path: Path):
     sqlite.run(apply_unknown_migration)
     backup = sqlite.backup(tmp_path / "backups")
     (tmp_path / "new").mkdir()
-    Site(tmp_path / "new").refuse(backup, because="lacks the migration tutoring.9999_later")
+    new = Site(tmp_path / "new")
+    new.run(refused, "lacks the migration tutoring.9999_later", "restore", str(backup))
+    new.run(check_empty_database)
 
 
 def fail_late(folder: str, *options: str) -> None:

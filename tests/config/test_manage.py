@@ -1,9 +1,14 @@
 """manage.py."""
 
 import runpy
+import tomllib
 
 import pytest
+from django.template.loader import render_to_string
+from django.test import Client
 
+from config import supervisor
+from config.version import VERSION
 from tests.stack import REPOSITORY
 
 
@@ -17,3 +22,31 @@ def test_ctrl_c_ends_a_command_with_a_message(
     with pytest.raises(SystemExit, match="130"):
         runpy.run_path(str(REPOSITORY / "manage.py"), run_name="__main__")
     assert capsys.readouterr().err.strip() == "Interrupted. Stored results are kept."
+
+
+@pytest.mark.parametrize("argument", ["version", "--version"])
+def test_the_version_is_that_of_the_project(
+    argument: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    monkeypatch.setattr("sys.argv", ["manage.py", argument])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(REPOSITORY / "manage.py"), run_name="__main__")
+    assert not ended.value.code
+    assert capsys.readouterr().out == f"Hintbench {project['version']}\n"
+    assert f"\n## {project['version']}\n" in (REPOSITORY / "CHANGELOG.md").read_text()
+
+
+def test_run_says_the_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["./run", "--version"])
+    with pytest.raises(SystemExit, match="0"):
+        supervisor.main()
+    assert capsys.readouterr().out == f"Hintbench {VERSION}\n"
+
+
+@pytest.mark.django_db
+def test_every_page_shows_the_version(client: Client) -> None:
+    for address in ("/login/", "/missing/", "/glossary/"):
+        assert f"Hintbench {VERSION} ·" in client.get(address).content.decode(), address
+    for template in ("400.html", "500.html", "503.html"):
+        assert f"Hintbench {VERSION} ·" in render_to_string(template, {"reason": "", "full": False})

@@ -36,7 +36,8 @@ PAGES = {
     "session_growth": TUTORS, "trajectory_growth": READERS,
     "codebook": ANYBODY, "codebook_version": ANYBODY, "training": ANYBODY, "training_result": ANYBODY,
     "training_results": ADMINS,
-    "program_scores": RESEARCHERS, "arms": RESEARCHERS,
+    "program_scores": RESEARCHERS, "arms": RESEARCHERS, "receptivity": RESEARCHERS, "replay": RESEARCHERS,
+    "hint_card": RESEARCHERS,
     "rejudgings": RESEARCHERS, "rejudging": RESEARCHERS,
     "trajectories": READERS, "export_trajectories": READERS, "trajectory": READERS, "export_trajectory": READERS,
     "trajectory_page": READERS, "reviewed_sessions": READERS, "compare_reviews": READERS,
@@ -74,16 +75,17 @@ COMMANDS = {
 
 OPEN = {
     "healthz", "login", "logout", "home", "glossary", "near_misses", "admin_login", "admin_password", "set_password",
-    "own_account", "end_own_logins", "metrics",
+    "own_account", "end_own_logins", "metrics", "single_sign_on", "single_sign_on_callback",
 }  # fmt: skip
 """Addresses without data of other people: `home`, `near_misses` and the two of `admin` redirect to other pages,
-`glossary` needs no login, `set_password` needs a link, `own_account` shows the visitor only, and `metrics` needs a
-token."""
+`glossary` needs no login, `set_password` needs a link, `own_account` shows the visitor only, `metrics` needs a
+token, and the two of single sign-on lead to the provider and back."""
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
     "verifier_id": 0, "submission_id": 0, "item_id": 0, "model_id": 0, "problem_id": 0, "cap_id": 0, "study_id": 0,
-    "rejudging_id": 0, "account_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
+    "rejudging_id": 0, "replay_id": UUID(int=0), "card_id": 0,
+    "account_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
     "name": "none", "form": "json", "uidb64": "none", "token": "none",
 }  # fmt: skip
 

@@ -38,12 +38,13 @@ from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a 
 from tests.config.test_permissions import ARGUMENTS, PAGES, patterns
 from tests.problems import store_doubling
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
+from tests.tutoring.replay.replay_rows import store_replay
 from tests.tutoring.review.browsing import whole
 from tests.tutoring.review.readings import claim, recorded_session
 from tests.tutoring.review.readings import review as submit_review
 from tests.tutoring.studies.designs import design_data
 from tutoring.actions import CloseSession
-from tutoring.models import Protocol, Session, Study, TrainingResult
+from tutoring.models import HintCard, Protocol, Session, Study, TrainingResult
 from tutoring.studies.actions import CloseStudy, FreezeStudy, OfferNext, StopStudy
 from tutoring.studies.design import parse_design
 
@@ -106,6 +107,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         parameters={"scorer": {"name": "bm25", "statistics": "corpus"}, "correct_at": "", "limit": None},
         manifest={"scripted_model": False},
     )  # fmt: skip
+    replayed = store_replay([problem, run.items.order_by("pk")[0].problem])
     suite = Suite.objects.create(problem=problem, version=1, content_hash="", provenance={})
     verifier = Verifier.objects.create(
         problem=problem, state="ready", record={}, problem_hash="", suite=suite
@@ -142,6 +144,8 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         "run_refinement": {"run_id": refined.pk},
         "run_items": {"run_id": run.pk},
         "rejudging": {"rejudging_id": rejudged.pk},
+        "replay": {"replay_id": replayed.pk},
+        "hint_card": {"card_id": HintCard.objects.order_by("pk")[0].pk},
         "run_report": {"run_id": run.pk, "form": "json"},
         "session": {"session_id": session.pk},
         "session_growth": {"session_id": closed.pk},

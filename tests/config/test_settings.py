@@ -37,6 +37,13 @@ def test_a_blank_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch):
     assert env.env_list("BLANK", ["default"]) == ["default"]
 
 
+def test_a_variable_that_another_one_needs_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OIDC_CLIENT_ID", "a")
+    env.require_env("OIDC_CLIENT_ID", "OIDC_CLIENT_ID")
+    with pytest.raises(ImproperlyConfigured, match="OIDC_CLIENT_ID is set and OIDC_ISSUER is not: set it"):
+        env.require_env("OIDC_CLIENT_ID", "OIDC_CLIENT_ID", "OIDC_ISSUER")
+
+
 def test_processes_without_calls_get_no_key():
     environment = {
         "OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b", "COMPATIBLE_API_KEY": "c", "MODEL_ENDPOINT_LAB_KEY": "d",

@@ -425,3 +425,12 @@ async def test_only_processes_that_call_models_get_the_keys_of_providers(
         assert Path(f"/proc/{streamer.pid}/environ").read_bytes().count(b"sk-canary") == 2
     finally:
         await supervisor._cancel(list(running._tasks.values()))
+
+
+def test_a_second_streamer_continues_the_work_of_a_killed_one(start_stack: StartStack, tmp_path_factory):
+    stack = start_stack(add_prepared(tmp_path_factory.mktemp("streamers")), STREAMERS="2").wait_until_ready()
+    assert {"streamer", "streamer-2"} <= stack.pids().keys()
+    parts = json.loads(stack.get("/healthz")[1])
+    assert parts["streamer"] == "ok"
+    stack.kill("streamer")
+    assert json.loads(stack.get("/healthz")[1])["streamer"] == "ok"

@@ -1,13 +1,17 @@
 """./test: which checks and tests it runs for which arguments."""
 
+import asyncio
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.benchmark.runs.processes import FORKS
+from tests.programs import check_program, fast_test
 from tests.stack import REPOSITORY
 
 PROGRAMS = ("python", "ruff", "lint-imports", "vulture", "deptry", "mypy", "pytest")
@@ -55,6 +59,28 @@ def test_fast_runs_every_check_and_leaves_out_slow_tests(tmp_path: Path):
 
 def test_other_arguments_go_to_pytest_alone(tmp_path: Path):
     assert commands_of(tmp_path, "-x", "tests/judge") == ["pytest -x tests/judge"]
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        lambda: subprocess.run([sys.executable, "manage.py"], check=True),
+        lambda: subprocess.Popen("/usr/bin/bwrap"),
+        lambda: asyncio.run(asyncio.create_subprocess_exec("setpriv", "--", "valkey-server")),
+        lambda: FORKS.Process(target=print).start(),
+    ],
+    ids=["interpreter", "sandbox", "server", "process of a command"],
+)
+def test_a_fast_test_that_starts_another_program_fails(start: Callable[[], object]):
+    with fast_test("test_of_a_page"), pytest.raises(pytest.fail.Exception, match="Add the mark `slow`"):
+        start()
+
+
+def test_small_programs_and_shared_set_up_are_allowed():
+    subprocess.run(["true"], check=True)
+    check_program([sys.executable, "-I", "-c", ""])
+    with fast_test(""):
+        check_program([sys.executable])
 
 
 @pytest.mark.slow

@@ -44,6 +44,7 @@ def test_unknown_or_missing_parameters_are_rejected(fake_providers: FakeProvider
         ask(fake_providers.anthropic_url + path, body)
 
 
+@pytest.mark.slow
 def test_the_command_serves_until_sigterm(repository):
     command = [sys.executable, "-m", "tests.fake_providers", "--port", "0"]
     with subprocess.Popen(command, cwd=repository, stdout=subprocess.PIPE, text=True) as process:

@@ -37,6 +37,7 @@ def test_without_bubblewrap_nothing_is_run_and_the_message_says_how_to_install_i
 
 
 @pytest.mark.usefixtures("no_sandbox_yet")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("switch", "value", "remedy"),
     [
@@ -121,6 +122,7 @@ def test_a_cache_that_is_closed_to_others_makes_the_sandbox_no_weaker(
     assert isolations[0] == isolations[1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_sandbox_yet")
 def test_root_is_refused_a_user_namespace_in_which_programs_would_be_root_outside(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path

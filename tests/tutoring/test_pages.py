@@ -257,7 +257,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     keys = {event.kind: set(event.fields) for event in view.events}
     assert keys == {
         "opened": {"samples_only"},
-        "message": {"mode", "text", "html", "debrief"},
+        "message": {"mode", "text", "html", "debrief", "level"},
         "reply": {
             "text",
             "html",

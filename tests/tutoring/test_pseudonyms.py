@@ -13,10 +13,12 @@ from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.db.models import ProtectedError
 from django.utils.crypto import salted_hmac
 from pytest_django import Settings
 
 from accounts import pseudonyms
+from accounts.actions import pseudonymise
 from accounts.apps import create_rows
 from accounts.models import PseudonymSalt
 from accounts.pseudonyms import ensure_salt, pseudonym
@@ -109,3 +111,15 @@ def test_salt_is_shown_nowhere(session: SessionUnderTest):
     assert salt.hex() not in shown
     assert repr(salt)[2:-1] not in shown
     assert not admin.site.is_registered(PseudonymSalt)
+
+
+def test_an_account_with_records_is_pseudonymised_and_never_deleted(session: SessionUnderTest, alice: User):
+    session.ask_and_get(RIGHT)
+    before = exported()
+    with pytest.raises(ProtectedError):
+        alice.delete()
+    pseudonymise(alice, None)
+    assert exported() == before
+    alice.refresh_from_db()
+    assert (alice.username, alice.is_active) == (before["tutor"], False)
+    assert not alice.has_usable_password()

@@ -50,7 +50,8 @@ def test_a_missing_kind_is_named_with_the_time_since_when(admin: User):
     page = page_for(admin)
     assert "No streamer runs" in page
     assert f"{Process.objects.get().last_seen:%Y-%m-%d %H:%M} UTC" in page
-    assert "No worker runs" in page
+    assert "No judge worker runs" in page
+    assert "No model worker runs" in page
 
 
 def test_queues_count_waiting_rows_and_name_the_age_of_the_oldest(

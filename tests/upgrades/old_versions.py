@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def upgrade(var: Path) -> None:
         executor.loader = MigrationLoader(connection, replace_migrations=False)
         executor.migrate(version.BEFORE)
         version.store_old_rows(executor.loader.project_state(version.BEFORE).apps)
-    call_command("migrate", verbosity=0)
+    call_command("upgrade", stdout=io.StringIO())
 
 
 def check_in(var: Path, check: Callable[[], None]) -> None:

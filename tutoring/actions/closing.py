@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.roles import Role, has_role
 from tutoring.actions.base import SessionAction
-from tutoring.checks.checking import check_once_closed
+from tutoring.checks.checking import check_after_commit
 from tutoring.models import AbandonReason, AuditEntry, Session
 from tutoring.models.payloads import SessionClosed, SessionInvalidated
 from tutoring.scores.growth import request_growth
@@ -58,7 +58,7 @@ def _abandon(session: Session) -> None:
     session.state, session.outcome, session.closed_at = Session.State.CLOSED, Session.Outcome.ABANDONED, now
     session.save(update_fields=["state", "outcome", "closed_at"])
     end_assignment(session, now)
-    check_once_closed(session)
+    check_after_commit(session)
     request_scores(session)
     request_growth(session)
 

@@ -12,7 +12,7 @@ import judge
 from benchmark.judging import EXECUTIONS, enqueue, request_judgement, store_submission
 from benchmark.models import Judgement, Problem
 from tutoring.actions.base import SessionAction
-from tutoring.checks.checking import check_once_closed
+from tutoring.checks.checking import check_after_commit
 from tutoring.models import Session
 from tutoring.models.payloads import (
     ExecutionFailed,
@@ -162,7 +162,7 @@ def _close_with_verdict(session: Session, judgement: Judgement) -> None:
     session.save(update_fields=["state", "outcome", "closed_at"])
     append_event(session, SessionClosed(reason="executed", outcome=outcome), at=now)
     end_assignment(session, now)
-    check_once_closed(session)
+    check_after_commit(session)
     request_scores(session)
     request_growth(session)
 

@@ -177,6 +177,8 @@ class SendMessage(SessionAction):
     mode: Mode
     text: str
     draft: int = 0
+    intended_level: int | None = None
+    """Level of help that the tutor chose before writing; None: none was chosen."""
 
     def perform(self, session: Session) -> None:
         context = SessionContext.of(session)
@@ -188,18 +190,33 @@ class SendMessage(SessionAction):
         first = not any(event.kind == Event.Kind.MESSAGE for event in context.events)
         if not self.text.strip() and not (first and self.mode == "code"):
             raise RefusedError("The message is empty.")
+        self._refuse_wrong_level(context.rules)
         refuse_over_cap(session)
         payload = MessageSent(
             mode=self.mode,
             text=self.text,
             sent=sent_text(self.text.strip(), self.mode, session.language),
-            check=check_message(context, self.text),
+            check=check_message(context, self.text, self.intended_level),
+            intended_level=self.intended_level,
             phase="debrief" if self.mode == "debrief" else None,
         )
         message = append_event(session, payload, actor=self.person, command=self.command)
         Draft.objects.filter(session=session).update(checks=[])
         Draft.objects.filter(session=session, revision=self.draft).update(text="")
         queue_reply(session, message)
+
+    def _refuse_wrong_level(self, rules: Rules) -> None:
+        """Raise RefusedError for a missing or an unexpected level. A message without a text has no level."""
+        levels = [one.level for one in rules.help_levels]
+        if self.intended_level is None:
+            if rules.ask_level == "required" and self.mode != "debrief" and self.text.strip():
+                raise RefusedError("Choose the level of help of this message first. Your text is kept.")
+        elif rules.ask_level == "off" or self.mode == "debrief" or not self.text.strip():
+            raise RefusedError("This message has no level of help. Reload the page. Your text is kept.")
+        elif self.intended_level not in levels:
+            raise RefusedError(
+                f"There is no level of help {self.intended_level}. There are: {', '.join(map(str, levels))}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

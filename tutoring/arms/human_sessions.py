@@ -23,6 +23,15 @@ FORM = (
 _ENDED = (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.ABANDONED)
 
 
+class ErasedMessagesError(Exception):
+    """A chain needs messages of a session that was erased after its run had been planned."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the chain needs messages of a session that was erased: its tutor has withdrawn the consent"
+        )
+
+
 def human_sessions(text: str) -> SessionQuerySet:
     """Return `matching_sessions` without invalidated and uncounted ones. Raises SettingsError."""
     return matching_sessions(text).filter(invalidated=False).exclude(pk__in=uncounted_by(text))

@@ -10,7 +10,7 @@ from uuid import UUID
 from benchmark.methods import Chain, PlannedRun, SettingsError
 from benchmark.models import LanguageModel
 from benchmark.providers import Parameters
-from tutoring.arms.human_sessions import yokable_sessions
+from tutoring.arms.human_sessions import ErasedMessagesError, yokable_sessions
 from tutoring.models import Event, Protocol, Session
 from tutoring.models.payloads import (
     AnyPayload,
@@ -38,13 +38,15 @@ class RecordedStart:
 
 
 async def recorded_start(chain: Chain) -> RecordedStart | None:
-    """Return the beginning of the chain; None if the run is not yoked."""
+    """Return the beginning of the chain; None if the run is not yoked. Raises ErasedMessagesError."""
     starts: Mapping[str, Sequence[Mapping[str, Any]]] | None = chain.prepared.get(STARTS)
     if starts is None:
         return None
     start = starts[chain.task.id][chain.number]
     sessions = [UUID(one["session"]) for of_problem in starts.values() for one in of_problem]
     payloads = await chain.read_once("beginnings of sessions", lambda: _beginnings(sessions))
+    if not payloads[start["session"]]:
+        raise ErasedMessagesError
     return RecordedStart(start["session"], start["generations"], payloads[start["session"]])
 
 

@@ -10,6 +10,7 @@ from statistics import mean
 from uuid import UUID
 
 from benchmark.methods import Chain, PlannedRun, SettingsError
+from tutoring.arms.human_sessions import ErasedMessagesError
 from tutoring.models import Event, Review, ReviewOutcome, Session
 from tutoring.models.payloads import MessageSent
 from tutoring.review.content import COMPLIANT, Content
@@ -32,7 +33,7 @@ class Hint:
 
 
 async def hint_texts(chain: Chain, keys: Sequence[int]) -> list[str]:
-    """Return the texts of the messages with these primary keys."""
+    """Return the texts of the messages with these primary keys. Raises ErasedMessagesError."""
     drawn = chain.prepared[HINTS]
     wanted = {key for chains in drawn.values() for keys_of in chains for key in keys_of}
 
@@ -40,6 +41,8 @@ async def hint_texts(chain: Chain, keys: Sequence[int]) -> list[str]:
         return {event.pk: event.payload_as(MessageSent).text for event in Event.objects.filter(pk__in=wanted)}
 
     texts = await chain.read_once(TEXTS, read)
+    if not texts.keys() >= set(keys):
+        raise ErasedMessagesError
     return [texts[key] for key in keys]
 
 

@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from tutoring.checks.contexts import draft_context, message_contexts
 from tutoring.checks.findings import GENERATION_LIMIT, to_finding
+from tutoring.checks.level_cap import cap_findings, cap_warnings, levels_above_cap
 from tutoring.checks.recording import basis_of, record_check
 from tutoring.models import Draft, Event, Finding, Reply, RuleCheck, Session
 from tutoring.models.payloads import DraftCheckRecord, MessageSent, ReplyFinished
-from tutoring.protocols import PRESETS, recorded_rules, rules_of
+from tutoring.protocols import PRESETS, Rules, recorded_rules, rules_of
 from tutoring.rules import Detection, TutorMaySay, current_rule_set
 from tutoring.rules.detectors import DETECTORS, detect
 from tutoring.sessions.context import RefusedError, SessionContext
@@ -38,6 +39,7 @@ class CheckDraft:
     session_id: UUID
     person: User
     text: str
+    intended_level: int | None = None
 
     def execute(self) -> list[Detection]:
         """Return the detections in the draft; none if the protocol has no draft check or the session is not open.
@@ -55,9 +57,9 @@ class CheckDraft:
             )
         if rules.draft_check == "off" or session.state != Session.State.OPEN:
             return []
-        detections = detect(
-            self.text, draft_context(session, list(session.events.all()), rules.tutor_may_say)
-        )
+        context = draft_context(session, list(session.events.all()), rules.tutor_may_say)
+        detections = detect(self.text, context)
+        detections += cap_warnings(rules, self.text, detections, self.intended_level)
         found = [detection.to_json() for detection in detections]
         # Most checks repeat the previous result and must not wait for the lock of the session.
         if _differs_from_last(Draft.objects.filter(session=session).first(), found):
@@ -92,7 +94,9 @@ def _clauses_and_detectors(detections: list[dict[str, Any]]) -> list[tuple[str, 
     return [(detection["clause"], detection["detector"]) for detection in detections]
 
 
-def check_message(context: SessionContext, text: str) -> DraftCheckRecord | None:
+def check_message(
+    context: SessionContext, text: str, intended_level: int | None = None
+) -> DraftCheckRecord | None:
     """Return the check that a message's event records; None if the protocol has no draft check, and in the debrief.
 
     Raise RefusedError if the protocol has a blocking check and the message contains blocked passages.
@@ -101,6 +105,7 @@ def check_message(context: SessionContext, text: str) -> DraftCheckRecord | None
     if rules.draft_check == "off" or session.state == Session.State.CLOSED:
         return None
     detections = detect(text, draft_context(session, context.events, rules.tutor_may_say))
+    detections += cap_warnings(rules, text, detections, intended_level)
     if rules.draft_check == "blocking" and (blocked := [one for one in detections if one.blocking]):
         passages = "; ".join(f"“{text[one.start : one.end][:80]}”: {one.explanation}" for one in blocked)
         raise RefusedError(f"The protocol blocks this message. {passages}")
@@ -116,8 +121,11 @@ def check_message(context: SessionContext, text: str) -> DraftCheckRecord | None
     )
 
 
-def check_once_closed(session: Session) -> None:
-    """Check the session after the commit of the transaction that closes it. A fault in the check is only logged."""
+def check_after_commit(session: Session) -> None:
+    """Check the session after the commit of the transaction that closes it or decides its reviews.
+
+    A fault in the check is only logged.
+    """
     transaction.on_commit(lambda: check_session(session), robust=True)
 
 
@@ -128,12 +136,22 @@ def check_session(session: Session) -> RuleCheck:
     unchanged since an earlier check, return that check.
     """
     events = [event for event in session.events.all() if not event.out_of_protocol]
-    limit, tutor_may_say = _protocol_limits(session)
+    recorded = recorded_rules(session)
+    limit, tutor_may_say = _protocol_limits(recorded)
+    cap = None if recorded is None else recorded.level_cap
     rules = current_rule_set()
+    above_cap = levels_above_cap(session, recorded, rules.version)
     detectors = {name: detector.version for name, detector in DETECTORS.items()}
     problem = session.problem
+    capped = [] if cap is None else [cap, sorted(above_cap.items())]
     basis = basis_of(
-        rules.content_hash, detectors, limit, tutor_may_say, problem and problem.content_hash, len(events)
+        rules.content_hash,
+        detectors,
+        limit,
+        tutor_may_say,
+        problem and problem.content_hash,
+        len(events),
+        *capped,
     )
     existing = session.rule_checks.filter(basis=basis).first()
     if existing is not None:
@@ -143,16 +161,15 @@ def check_session(session: Session) -> RuleCheck:
         for event, context in message_contexts(session, events, tutor_may_say)
         for detection in detect(event.payload_as(MessageSent).text, context)
     ]
-    findings = _exceeded_budget(events, limit) + findings
+    findings = _exceeded_budget(events, limit) + cap_findings(events, above_cap, cap) + findings
     return record_check(session, basis, rules, findings, detectors=detectors)
 
 
-def _protocol_limits(session: Session) -> tuple[int | None, TutorMaySay]:
-    """Return the session's limit of generations and what its tutor may say.
+def _protocol_limits(rules: Rules | None) -> tuple[int | None, TutorMaySay]:
+    """Return the limit of generations and what the tutor may say.
 
     Without a known protocol the limit is None, and the tutor may say what `usaco-2024` allows.
     """
-    rules = recorded_rules(session)
     if rules is None:
         return None, PRESETS["usaco-2024"].tutor_may_say
     return rules.code_generations, rules.tutor_may_say

@@ -1,9 +1,10 @@
-"""The tables of tutoring: protocols, sessions and their parts, rule checks, reviews, program scores and studies."""
+"""The tables of tutoring: protocols, sessions and their parts, checks, reviews, program scores, studies, replays."""
 
 from tutoring.models.choices import AbandonReason
 from tutoring.models.notes import PrivateNote
 from tutoring.models.program_scores import ProgramScore
 from tutoring.models.protocols import Consent, Protocol
+from tutoring.models.replay import HintCard, Placement, ReplayDraw, ReplayRun, ReplayState
 from tutoring.models.replies import Reply, ReplyDelta
 from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
@@ -23,10 +24,15 @@ __all__ = [
     "Event",
     "Finding",
     "Flag",
+    "HintCard",
     "Look",
+    "Placement",
     "PrivateNote",
     "ProgramScore",
     "Protocol",
+    "ReplayDraw",
+    "ReplayRun",
+    "ReplayState",
     "Reply",
     "ReplyDelta",
     "Review",

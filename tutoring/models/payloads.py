@@ -150,7 +150,8 @@ class MessageSent(Payload):
     """The tutor sent a message: `text` as typed, `sent` as the model gets it."""
 
     KIND = EventKind.MESSAGE
-    VERSION = 3
+    VERSION = 4
+    """Version 3 adds `intended_level`, version 4 `turn`."""
 
     mode: Mode | None
     text: str
@@ -158,6 +159,8 @@ class MessageSent(Payload):
     check: DraftCheckRecord | None = None
     fresh: bool = False
     """Whether the message begins a new dialogue: the model gets it after the opening prompt alone."""
+    intended_level: Annotated[int, Field(ge=0, le=4)] | None = None
+    """Level of help that the tutor chose before writing; null: none was chosen, or the protocol does not ask."""
     turn: TutorTurn | None = None
     """The drafts of a tutor's model; null for the messages of people and of fixed policies."""
 
@@ -501,6 +504,7 @@ _UPGRADES: dict[tuple[str, int], Upgrade] = {
     ),
     (EventKind.MESSAGE, 1): _upgrade_message,
     (EventKind.MESSAGE, 2): dict,
+    (EventKind.MESSAGE, 3): dict,
     (EventKind.STOP, 1): _add(reply=None),
     (EventKind.ASKED_AGAIN, 1): _add(message=None),
     (EventKind.REPLY, 1): _upgrade_reply,

@@ -124,6 +124,10 @@ class ReviewOutcome(models.Model):
         default=list,
         help_text="Decided forbidden clauses as pairs of message and clause; empty while disputed.",
     )
+    levels = models.JSONField(
+        default=list,
+        help_text="Levels of help: number of the message, both reviewers' levels, and the adjudicated level or null.",
+    )
     at = models.DateTimeField()
 
     class Meta:
@@ -133,6 +137,22 @@ class ReviewOutcome(models.Model):
 
     def __str__(self) -> str:
         return f"{self.session_id} under rule set {self.rule_set}: {self.verdict or 'disputed'}"
+
+    @property
+    def mean_levels(self) -> dict[int, float]:
+        """The mean of both reviewers' levels of each message, which figures count."""
+        return {seq: (first + second) / 2 for seq, first, second, _ in self.levels}
+
+    @property
+    def decided_levels(self) -> dict[int, int]:
+        """The level of each message by the adjudication, otherwise the lower one, for comparisons with a cap.
+
+        Without an adjudication both reviews are on the same side of the cap.
+        """
+        return {
+            seq: min(first, second) if adjudicated is None else adjudicated
+            for seq, first, second, adjudicated in self.levels
+        }
 
 
 class Flag(models.Model):

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 
 from tutoring.models import Protocol, Session
 from tutoring.models.payloads import Record, describe_faults
-from tutoring.rules import TutorMaySay, current_rule_set
+from tutoring.rules import SpecificityLevel, TutorMaySay, current_rule_set, rule_set
 
 DraftCheck = Literal["off", "advisory", "blocking"]
 """Whether drafts are compared with the rule set, and whether a message with a blocking detection is refused."""
@@ -29,8 +29,13 @@ UnsolicitedCode = Literal["count", "suppress", "ask_again"]
 """How a program is treated that the tutor did not request: it counts as a generation; it is hidden from the tutor and
 does not count; or, in addition, the model must reply again without a program."""
 
+AskLevel = Literal["off", "optional", "required"]
+"""Whether the tutor states the level of help of a message before writing it."""
+
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 Limit = Annotated[int, Field(ge=0)]
+HelpLevel = Annotated[int, Field(ge=0, le=4)]
+"""A level of help of the codebook, from 0 (neutral) to 4 (answer)."""
 
 
 class RulesError(ValueError):
@@ -72,6 +77,9 @@ class Rules(Record):
     """Whether the tutor may look at the measured growth of programs during the session too, and not only afterwards."""
     sample_runs: Limit = 0
     """Runs of the latest program on the samples in one session, which spend no execution; 0: none."""
+    ask_level: AskLevel = "off"
+    level_cap: HelpLevel | None = None
+    """Highest level of help that a message may have; None: no cap. The levels of reviewers decide whether it holds."""
     characters_per_second: int | None = None
     """Pace at which a reply is shown, the same for every model; None: as it arrives."""
     seconds_to_first_word: int | None = None
@@ -96,11 +104,24 @@ class Rules(Record):
         samples = f" {_RUNS_SAMPLES.format(self.sample_runs)}" if self.sample_runs else ""
         return f"{_SEES[self.tutor_sees]} {_MAY_SAY[self.tutor_may_say]}{growth}{samples}"
 
+    @property
+    def help_levels(self) -> tuple[SpecificityLevel, ...]:
+        """The levels of help of the protocol's codebook, lowest first."""
+        rules = current_rule_set() if self.rule_set is None else rule_set(self.rule_set)
+        return rules.levels
+
+    @property
+    def capped_level(self) -> SpecificityLevel | None:
+        """The highest level of help that a message may have; None without a cap."""
+        return next((one for one in self.help_levels if one.level == self.level_cap), None)
+
     def to_json(self) -> dict[str, Any]:
         """Return the rules as `Protocol.rules` stores them."""
         stored = self.model_dump(mode="json", by_alias=True)
-        for name in ("show_growth", "sample_runs", "maximum_seconds_shown"):
-            if not stored[name]:  # protocols without the field keep their hash
+        for name in ("show_growth", "sample_runs", "maximum_seconds_shown", "ask_level", "level_cap"):
+            if (
+                stored[name] == Rules.model_fields[name].default
+            ):  # protocols without the field keep their hash
                 del stored[name]
         return stored
 

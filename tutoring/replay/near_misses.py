@@ -61,11 +61,11 @@ class Validity:
 
 
 def validity(rows: Iterable[Scored]) -> Validity | None:
-    """Return the validity of a score; None for fewer than two problems, or if all draws have one outcome."""
+    """Return the validity of a score; None for fewer than two problems, one score, or one outcome."""
     scored = [row for row in rows if row.draws]
     problems = sorted({row.problem for row in scored})
     area = auc(scored)
-    if len(problems) < 2 or area is None:
+    if len(problems) < 2 or area is None or len({row.score for row in scored}) < 2:
         return None
     left_out = {name: [row for row in scored if row.problem != name] for name in problems}
     predicted: list[tuple[Scored, float]] = []

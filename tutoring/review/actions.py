@@ -20,7 +20,9 @@ from django.utils import timezone
 
 from accounts.pseudonyms import pseudonym
 from accounts.roles import Role, has_role
+from tutoring.checks.checking import check_after_commit
 from tutoring.models import AuditEntry, Flag, Review, ReviewOutcome, Session
+from tutoring.protocols import recorded_rules
 from tutoring.review.agreement import count_agreement
 from tutoring.review.content import (
     Content,
@@ -372,9 +374,16 @@ def record_review_outcome(session: Session, version: int, now: datetime) -> None
     )
     if {review.slot for review in submitted} >= set(Review.INDEPENDENT):
         outcome = review_outcome_of(session, rule_set(version), submitted, now)
-        columns = ("verdict", "review", "reviewers", "counts", "breaches", "at")
+        columns = ("verdict", "review", "reviewers", "counts", "breaches", "levels", "at")
         values = {name: getattr(outcome, name) for name in columns}
         ReviewOutcome.objects.update_or_create(session=session, rule_set=version, defaults=values)
+        if outcome.verdict and _level_cap(session) is not None:
+            check_after_commit(session)  # the decided levels say which messages are above the cap
+
+
+def _level_cap(session: Session) -> int | None:
+    rules = recorded_rules(session)
+    return None if rules is None else rules.level_cap
 
 
 def review_outcome_of(
@@ -385,7 +394,7 @@ def review_outcome_of(
     independent = sorted((slots[slot] for slot in Review.INDEPENDENT), key=lambda review: review.by)
     first, second = (Content.from_json(review.content) for review in independent)
     contents = {slot: Content.from_json(review.content) for slot, review in slots.items()}
-    decided = decided_content(contents, rules)
+    decided = decided_content(contents, rules, _level_cap(session))
     return ReviewOutcome(
         session=session,
         rule_set=rules.version,
@@ -394,5 +403,17 @@ def review_outcome_of(
         reviewers=[review.by for review in independent],
         counts=count_agreement(first, second, rules),
         breaches=sorted(breaches(decided, rules)) if decided else [],
+        levels=_levels(first, second, contents.get(Review.ADJUDICATION)),
         at=now,
     )
+
+
+def _levels(first: Content, second: Content, adjudication: Content | None) -> list[list[int | None]]:
+    """Return `ReviewOutcome.levels`: messages with both levels, and the adjudicated level if there is one."""
+    found: list[list[int | None]] = []
+    for labels in first.messages:
+        other = second.labels(labels.seq).level
+        if labels.level is not None and other is not None:
+            decided = adjudication.labels(labels.seq).level if adjudication else None
+            found.append([labels.seq, labels.level, other, decided])
+    return found

@@ -111,6 +111,10 @@ class Content:
         """Return the labels of one message; empty labels if nothing is chosen."""
         return next((labels for labels in self.messages if labels.seq == seq), MessageLabels(seq))
 
+    def above(self, cap: int) -> set[int]:
+        """Return the numbers of the messages with a level above the cap."""
+        return {labels.seq for labels in self.messages if labels.level is not None and labels.level > cap}
+
 
 def labelled_messages(session: Session) -> list[Event]:
     """Return the tutor's messages to label: those with a text of the tutor, outside the debrief."""
@@ -291,23 +295,29 @@ def _verdict_problem(content: Content, breaking: Sequence[int]) -> str:
     return ""
 
 
-def reviews_agree(first: Content, second: Content, rules: RuleSet) -> bool:
+def reviews_agree(first: Content, second: Content, rules: RuleSet, cap: int | None) -> bool:
     """Return whether both reviews have the same verdict and the same forbidden clauses in each message.
 
-    Such reviews need no adjudication. Different allowed moves, levels and stages only count as disagreement.
+    If the protocol caps the level, they must also agree on the messages above the cap. Such reviews need no
+    adjudication. Different allowed moves, levels and stages only count as disagreement.
     """
-    return first.verdict == second.verdict and breaches(first, rules) == breaches(second, rules)
+    return (
+        first.verdict == second.verdict
+        and breaches(first, rules) == breaches(second, rules)
+        and (cap is None or first.above(cap) == second.above(cap))
+    )
 
 
-def decided_content(contents: Mapping[int, Content], rules: RuleSet) -> Content | None:
+def decided_content(contents: Mapping[int, Content], rules: RuleSet, cap: int | None) -> Content | None:
     """Return the content that decides a session: the adjudication, or the first review if both reviews agree.
 
-    `contents` are submitted reviews by slot. Return None if an independent review or a needed adjudication is missing.
+    `contents` are submitted reviews by slot, `cap` is the protocol's level cap. Return None if an independent review or
+    a needed adjudication is missing.
     """
     first, second = (contents.get(slot) for slot in Review.INDEPENDENT)
     if first is None or second is None:
         return None
-    return contents.get(Review.ADJUDICATION) or (first if reviews_agree(first, second, rules) else None)
+    return contents.get(Review.ADJUDICATION) or (first if reviews_agree(first, second, rules, cap) else None)
 
 
 def breaches(content: Content, rules: RuleSet) -> set[tuple[int, str]]:

@@ -427,6 +427,7 @@ def _fields(event: Event, rules: Rules) -> dict[str, Any]:
                 "text": message.text,
                 "html": render_markdown(message.text, number=event.seq),
                 "debrief": event.out_of_protocol,
+                "level": message.intended_level,
             }
         case ReplyFinished() as reply:
             fields = _reply_fields(event, reply, rules)

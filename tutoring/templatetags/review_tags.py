@@ -97,6 +97,12 @@ def points_of(share: float) -> str:
 
 
 @register.filter
+def signed_points(share: float) -> str:
+    """Return a difference of shares in percentage points, with its sign."""
+    return f"{share * 100:+z.1f}".replace("-", "−")
+
+
+@register.filter
 def percent_of(share: float) -> str:
     """Return a share in whole per cent, without the sign."""
     return f"{share * 100:z.0f}"

@@ -1,4 +1,4 @@
-"""Trajectories as a folder of the `datasets` library: three tables as JSON lines, and a data card.
+"""Trajectories as a folder of the `datasets` library: tables as JSON lines, and a data card.
 
 The card's front matter declares the tables and the type of every column, so `datasets.load_dataset(folder, "sessions")`
 infers nothing. Values without a fixed shape (a judgement, the rules of a protocol) are JSON texts.
@@ -54,6 +54,16 @@ _FINDING = {
 }  # fmt: skip
 
 
+_DRAW = {
+    "session": "string", "message": "int32", "card": "int64", "position": "int32", "text": "string", "level": "int32",
+    "stage": "string", "clauses": ["string"], "replay": "string", "model": "string", "mode": "string",
+    "selection": "string", "fixed_at": "string", "state": "string", "program_before": "string", "fit": "string",
+    "overlap": "float64", "agreement": "float64", "arm": "string", "draw": "int32", "sham": "string",
+    "prompt_hash": "string", "reply": "string", "program": "string", "right": "bool", "uptake": "string",
+    "model_returned": "string", "input_tokens": "int64", "output_tokens": "int64", "at": "string",
+}  # fmt: skip
+
+
 def _features(columns: dict[str, Any]) -> list[Record]:
     return [
         {"name": name, "list": kind[0]} if isinstance(kind, list) else {"name": name, "dtype": kind}
@@ -65,6 +75,7 @@ _TABLES: dict[str, list[Record]] = {
     "sessions": [*_features(_SESSION), {"name": "messages", "list": _features(_MESSAGE)}],
     "labels": _features(_LABEL),
     "findings": _features(_FINDING),
+    "draws": _features(_DRAW),
 }
 
 
@@ -77,6 +88,7 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
         tables["sessions"].open("w", encoding="utf-8") as sessions,
         tables["labels"].open("w", encoding="utf-8") as labels,
         tables["findings"].open("w", encoding="utf-8") as findings,
+        tables["draws"].open("w", encoding="utf-8") as draws,
     ):
         for record in records:
             session = _session(record)
@@ -94,6 +106,9 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
             for finding in _findings(record):
                 findings.write(_line(finding))
                 counts["findings"] += 1
+            for draw in _draws(record):
+                draws.write(_line(draw))
+                counts["draws"] += 1
             counts["reviews"] += len(record["reviews"])
     for name in [name for name in tables if not counts[name]]:
         tables.pop(name).unlink()  # the library cannot load a table without rows
@@ -211,6 +226,23 @@ def _findings(record: Record) -> Iterator[Record]:
             yield {column: row[column] for column in _FINDING}
 
 
+def _draws(record: Record) -> Iterator[Record]:
+    """Yield a row for each draw at each placement of the session's hint cards."""
+    for card in record.get("replays", ()):
+        of_card = {name: card[name] for name in ("card", "position", "text", "level", "stage", "clauses")}
+        for placement in card["placements"]:
+            of_placement = {name: value for name, value in placement.items() if name in _DRAW}
+            for draw in placement["draws"]:
+                sham = json.dumps(draw["sham"]) if draw["sham"] else None
+                row = {**of_card, **of_placement, **draw, "sham": sham}
+                row |= {
+                    "session": record["id"],
+                    "message": card["event"],
+                    "program_before": placement["program"],
+                }
+                yield {column: row[column] for column in _DRAW}
+
+
 def _card(tables: dict[str, Path], counts: Counter[str]) -> str:
     front = {
         "pretty_name": "Tutoring sessions of language models",
@@ -242,6 +274,7 @@ def _card(tables: dict[str, Path], counts: Counter[str]) -> str:
         "reviews",
         "labels",
         "findings",
+        "draws",
     )
     figures = {name: counts[name] for name in named}
     return _CARD.format(front=yaml.safe_dump(front, sort_keys=False, allow_unicode=True), **figures)
@@ -263,6 +296,7 @@ Written by Hintbench.
 | submitted reviews | {reviews} |
 | rows of labels | {labels} |
 | automatic findings | {findings} |
+| draws of replayed hints | {draws} |
 
 ## Tables
 
@@ -277,6 +311,13 @@ for clauses, chosen or not.
 `findings` has a row for each passage that a detector or a model classified as a possible breach. Findings are not
 labels. `start` and `end` count characters of the message; `counts` holds the used and allowed amounts of a budget. A
 session with several checks has the findings of each (`checked_at`).
+
+`draws` has a row for each reply of another model at a placement of a hint card. A card is a tutor's message with the
+dialogue before it (`session`, `message`); a placement shows it to a model (`replay`) after the program
+`program_before`. `arm` is hint, neutral, verdict or sham; draws of the last three belong to the dialogue (`state`), so
+cards that share a dialogue repeat them: count each (`replay`, `state`, `arm`, `draw`) once. `sham` names the message of
+another problem that was sent. `fit` compares the failures of the program with those of the card's program; null means
+that the card's own dialogue was continued. `right` is the verdict on all tests; null means not judged.
 
 ## What to know before use
 

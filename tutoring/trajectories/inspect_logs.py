@@ -211,7 +211,7 @@ def _sample(record: Record, sample_id: str, epoch: int) -> Record:
     opened, closed = _time(record, "opened_at"), _time(record, "closed_at")
     kept = (
         "tutor", "language", "number", "outcome", "outcome_claimed", "code_generations", "executions", "source",
-        "problem", "judgement", "reviews", "rule_checks", "near_misses",
+        "problem", "judgement", "reviews", "rule_checks", "near_misses", "replays",
     )  # fmt: skip
     return {
         "id": sample_id,
@@ -290,7 +290,7 @@ def _scores(record: Record) -> Record:
             "value": _letter(record["outcome"] == Session.Outcome.SOLVED),
             "explanation": "The record states this outcome and contains no verdict.",
         }
-    if decision := _decision(record["reviews"]):
+    if decision := _decision(record):
         scores["compliant"] = {"value": _letter(decision == COMPLIANT), "explanation": decision}
     if record.get("code_generations") is not None:
         scores["generations"] = {"value": record["code_generations"]}
@@ -307,8 +307,9 @@ def _letter(good: bool) -> str:
     return "C" if good else "I"
 
 
-def _decision(reviews: list[Record]) -> str | None:
+def _decision(record: Record) -> str | None:
     """Return the verdict that the reviews under the newest rule set decide; None if it is undecided."""
+    reviews = record["reviews"]
     if not reviews:
         return None
     version = max(review["rule_set"]["version"] for review in reviews)
@@ -317,7 +318,8 @@ def _decision(reviews: list[Record]) -> str | None:
         for review in reviews
         if review["rule_set"]["version"] == version
     }
-    decided = decided_content(contents, rule_set(version))
+    cap = ((record.get("protocol") or {}).get("rules") or {}).get("level_cap")
+    decided = decided_content(contents, rule_set(version), cap)
     return decided.verdict if decided else None
 
 

@@ -19,6 +19,7 @@ from benchmark.models import Judgement, Problem
 from tutoring.checks import records as check_records
 from tutoring.models import Event, Review, RuleCheck, Session
 from tutoring.models.payloads import AnyPayload, DialogueReading, DialogueReread, MessageSent, ReplyFinished
+from tutoring.replay import records as replay_records
 from tutoring.review import records as review_records
 from tutoring.review.content import MalformedContentError
 from tutoring.scores import records as score_records
@@ -26,10 +27,11 @@ from tutoring.sessions.projections import count_payload
 from tutoring.sessions.recording import append_event, lock_session
 from tutoring.trajectories.record_schema import READ, SCHEMA, check_record, payload_of
 
-ADDITIONS = ("reviews", "rule_checks", "near_misses")
-"""The parts of a record that are added after the end of the session. An import stores those that are missing."""
+ADDITIONS = ("reviews", "rule_checks", "near_misses", "replays")
+"""The parts of a record that are added after the end of the session. An import stores those that are missing, but no
+replays: their runs stay at the source."""
 
-RECORDED = ("events", "reviews", "rule_checks__findings", "program_scores__judgement")
+RECORDED = ("events__hint_cards", "reviews", "rule_checks__findings", "program_scores__judgement")
 """What to prefetch where many sessions are written."""
 
 
@@ -38,6 +40,7 @@ class TrajectoryError(Exception):
 
 
 ScoreRecords = list[dict[str, Any]]
+ReplayRecords = list[dict[str, Any]]
 
 
 def to_record(
@@ -45,8 +48,9 @@ def to_record(
     reviews: Iterable[Review] = (),
     checks: Iterable[RuleCheck] = (),
     scores: ScoreRecords | None = None,
+    replays: ReplayRecords | None = None,
 ) -> dict[str, Any]:
-    """Return the session with its events and these reviews, checks and program scores as plain JSON values."""
+    """Return the session with its events and these reviews, checks, program scores and replays as JSON values."""
     head: dict[str, Any] = session.source.get("head") or _head(session)
     recorded = list(session.events.all())
     events = [
@@ -69,6 +73,7 @@ def to_record(
         "reviews": review_records.to_records(reviews),
         "rule_checks": check_records.to_records(checks, recorded),
         "near_misses": scores or [],
+        **({"replays": replays} if replays else {}),
     }
 
 
@@ -77,10 +82,12 @@ def to_lines(
     reviews_of: Callable[[Session], Iterable[Review]] = review_records.submitted_reviews,
     checks_of: Callable[[Session], Iterable[RuleCheck]] = check_records.recorded_checks,
     scores_of: Callable[[Session], ScoreRecords] = score_records.to_records,
+    replays_of: Callable[[Session], ReplayRecords] = replay_records.to_records,
 ) -> Iterator[str]:
     """Yield one line of JSON for each session. Keys are sorted, so that equal sessions give equal bytes."""
     for session in sessions:
-        record = to_record(session, reviews_of(session), checks_of(session), scores_of(session))
+        additions = reviews_of(session), checks_of(session), scores_of(session), replays_of(session)
+        record = to_record(session, *additions)
         yield json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n"
 
 
@@ -247,7 +254,8 @@ def store_record(
                 session = _store_session(record, problem)
                 _store_additions(session, record)
                 return session
-            here, given = to_record(existing), record | {key: [] for key in ADDITIONS}
+            none: dict[str, Any] = {key: [] for key in ADDITIONS}
+            here, given = to_record(existing) | none, record | none
             if here != given and not _same_dialogue(here, given):
                 raise TrajectoryError(
                     f"session {record['id']} exists with other content: another record has its id, or the same "

@@ -90,7 +90,7 @@ class JudgementRecord(Record):
 
 
 class TrajectoryRecord(Record):
-    """A session. Reviews, rule checks and program scores are validated by their own modules."""
+    """A session. Reviews, rule checks and program scores are validated by their own modules; replays are not read."""
 
     schema_name: Literal[READ] = Field(validation_alias="schema", serialization_alias="schema")  # type: ignore[valid-type]
     id: Annotated[UUID, Field(strict=False)]
@@ -117,6 +117,7 @@ class TrajectoryRecord(Record):
     reviews: list[dict[str, Any]] = []
     rule_checks: list[dict[str, Any]] = []
     near_misses: list[dict[str, Any]] = []
+    replays: list[dict[str, Any]] = []
 
 
 def check_record(record: Mapping[str, Any]) -> None:

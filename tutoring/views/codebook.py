@@ -10,8 +10,9 @@ from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from tutoring.checks.checking import CheckDraft
+from tutoring.checks.level_cap import LEVEL_CAP, LEVEL_CAP_TITLE
 from tutoring.rules import UnknownRuleSetError, current_rule_set, rule_set, rule_set_versions
-from tutoring.views.requests import command, person_of, text_field
+from tutoring.views.requests import command, intended_level, person_of, text_field
 
 
 @require_GET
@@ -29,10 +30,12 @@ def codebook(request: HttpRequest, version: int | None = None) -> HttpResponse:
 
 @command
 def check_draft(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """Return the passages of a draft that may break the rules. Field: text. Offsets count UTF-16 units."""
+    """Return the passages of a draft that may break the rules. Fields: text, level. Offsets count UTF-16 units."""
     text = text_field(request, "text")
-    detections = CheckDraft(session_id, person_of(request), text).execute()
-    titles = {clause.code: clause.title for clause in current_rule_set().clauses}
+    detections = CheckDraft(session_id, person_of(request), text, intended_level(request)).execute()
+    titles = {clause.code: clause.title for clause in current_rule_set().clauses} | {
+        LEVEL_CAP: LEVEL_CAP_TITLE
+    }
     findings = [
         {
             "clause": detection.clause,

@@ -85,6 +85,11 @@ def number_field(request: HttpRequest, name: str, default: str = "") -> int:
         raise BadRequest(f"The field '{name}' must contain a whole number.") from None
 
 
+def intended_level(request: HttpRequest) -> int | None:
+    """Return the level of help in the field `level`; None if it is absent or empty. Raises BadRequest."""
+    return number_field(request, "level") if request.POST.get("level") else None
+
+
 CommandView = Callable[[HttpRequest, UUID], HttpResponse | None]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast, get_args
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db import transaction
@@ -42,6 +43,7 @@ from tutoring.views.requests import (
     NO_SESSION,
     command,
     command_id,
+    intended_level,
     number_field,
     person_of,
     text_field,
@@ -124,13 +126,18 @@ def _request_consent(request: HttpRequest, problem: Problem, protocol: Protocol)
         "text": render_markdown(rules.consent),
         "text_hash": consent_hash(rules),
         "training": "training" in request.POST,
+        "retention_days": settings.RETENTION_DAYS,
     }
     return render(request, "tutoring/consent.html", context)
 
 
 @command
 def send_message(request: HttpRequest, session_id: UUID) -> None:
-    """Send a message. Fields: command, mode (talk, code or debrief), text, draft (the revision that the page has)."""
+    """Send a message.
+
+    Fields: command, mode (talk, code or debrief), text, draft (the revision that the page has), level (of help; absent
+    or empty: none).
+    """
     mode = request.POST.get("mode")
     if mode not in get_args(Mode):
         raise BadRequest(f"The field 'mode' must be one of: {', '.join(get_args(Mode))}.")
@@ -141,6 +148,7 @@ def send_message(request: HttpRequest, session_id: UUID) -> None:
         mode=cast(Mode, mode),
         text=text_field(request, "text"),
         draft=number_field(request, "draft", default="0"),
+        intended_level=intended_level(request),
     ).execute()
 
 

@@ -22,6 +22,7 @@ from tutoring.checks.findings import latest_check, may_see_findings, shown_findi
 from tutoring.checks.records import recorded_checks
 from tutoring.models import Session
 from tutoring.models.sessions import SessionQuerySet
+from tutoring.replay.records import to_records as replays
 from tutoring.review.records import readable_reviews
 from tutoring.scores.records import to_records as program_scores
 from tutoring.sessions.context import RefusedError
@@ -169,11 +170,13 @@ def export_all(request: HttpRequest) -> StreamingHttpResponse:
 def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> StreamingHttpResponse:
     # Without findings for reviewers, who may still have to review these sessions.
     sees_findings = has_role(person_of(request), Role.RESEARCHER, Role.ADMIN)
+    sees_hidden_tests = has_role(person_of(request), Role.RESEARCHER)
     lines = to_lines(
         sessions if _sees_policies(request) else map(_without_run, sessions),
         readable_reviews,
         recorded_checks if sees_findings else _no_rows,
-        program_scores if has_role(person_of(request), Role.RESEARCHER) else _no_rows,
+        program_scores if sees_hidden_tests else _no_rows,
+        replays if sees_hidden_tests else _no_rows,
     )
     return send_lines(lines, name)
 

@@ -27,7 +27,7 @@ from tutoring.models import (
 from tutoring.studies.actions import withdraw_from_studies
 from tutoring.withdrawal.erasure import erase_sessions
 from tutoring.withdrawal.register import update_registers
-from tutoring.withdrawal.reuse import ERASED
+from tutoring.withdrawal.reuse import ERASED, running_copies
 
 logger = structlog.get_logger(__name__)
 
@@ -68,6 +68,10 @@ def refuse_unfinished(ids: Sequence[UUID]) -> None:
     judged = Judgement.objects.filter(state=Judgement.State.RUNNING)
     if judged.filter(Q(sessions__in=ids) | Q(sample_sessions__in=ids)).exists():
         raise WithdrawalRefusedError("A program of a session is being judged. Try again when that has ended.")
+    if runs := running_copies(ids):
+        raise WithdrawalRefusedError(
+            f"Run {runs[0].pk} sends messages of a session. Try again when it has ended."
+        )
 
 
 def erase_person(

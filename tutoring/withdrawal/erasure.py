@@ -24,6 +24,7 @@ from tutoring.models import (
     RuleCheck,
     Session,
 )
+from tutoring.replay.withdrawal import erase_replays
 from tutoring.withdrawal.reuse import erase_copies
 
 ABOUT_SESSIONS: tuple[tuple[type[models.Model], str], ...] = (
@@ -51,9 +52,10 @@ def erase_sessions(ids: Sequence[UUID]) -> dict[str, int]:
     """
     overwrite_deleted_content()
     copies = erase_copies(ids)
-    judgements = _judgements_of(ids)
+    cards, judgements_of_replays = erase_replays(ids)
+    judgements = _judgements_of(ids) | judgements_of_replays
     RejudgedProgram.objects.filter(session__in=ids).delete()
-    counts = {"sessions": len(ids), **copies}
+    counts = {"sessions": len(ids), **copies, "hint_cards": cards}
     for model, path in ABOUT_SESSIONS:
         rows = model._default_manager.filter(**{f"{path}__in": ids})
         rows.order_by().delete()

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from benchmark.models import Generation, Run, WorkItem
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from benchmark.models import Generation, Run, Runner, WorkItem
 from tutoring.arms.methods import POLICIES
 from tutoring.arms.recorded_starts import STARTS
 from tutoring.arms.sham_hints import HINTS
@@ -25,18 +28,37 @@ def erase_copies(ids: Sequence[UUID]) -> dict[str, int]:
     Prompts, the events of the chains' sessions, and the findings and labels of these change. Replies of models and
     verdicts stay.
     """
-    sessions = {str(key) for key in ids}
-    messages = {event.pk: event for event in Event.objects.filter(session__in=ids, kind=Event.Kind.MESSAGE)}
+    messages = _messages(ids)
     chains = 0
-    runs = Run.objects.filter(method__in=POLICIES, manifest__prepared__isnull=False)
-    for run in runs.only("pk", "manifest"):
-        prepared = run.manifest["prepared"]
-        for problem, chain in {*_begun(prepared, sessions), *_sent(prepared, messages)}:
+    for run in _arms():
+        for problem, chain in _chains(run, ids, messages):
             item = WorkItem.objects.filter(run=run, problem__external_id=problem, chain=chain).first()
             if item is not None:
                 _erase_in_chain(item, _Texts(messages.values()))
                 chains += 1
     return {"chains": chains}
+
+
+def running_copies(ids: Sequence[UUID]) -> list[Run]:
+    """Return the runs in progress that reuse messages of the sessions, and hold them in memory."""
+    running = Runner.objects.filter(run__isnull=False, lease_until__gt=timezone.now()).values("run")
+    messages = _messages(ids)
+    return [run for run in _arms().filter(pk__in=running) if _chains(run, ids, messages)]
+
+
+def _messages(ids: Sequence[UUID]) -> dict[int, Event]:
+    return {event.pk: event for event in Event.objects.filter(session__in=ids, kind=Event.Kind.MESSAGE)}
+
+
+def _arms() -> QuerySet[Run]:
+    """Return the runs of arms with what they need."""
+    return Run.objects.filter(method__in=POLICIES, manifest__prepared__isnull=False).only("pk", "manifest")
+
+
+def _chains(run: Run, ids: Sequence[UUID], messages: Mapping[int, Event]) -> set[tuple[str, int]]:
+    """Return problem and chain of the chains of the run that reuse the sessions."""
+    prepared = run.manifest["prepared"]
+    return {*_begun(prepared, {str(key) for key in ids}), *_sent(prepared, messages)}
 
 
 def _begun(prepared: Mapping[str, Any], sessions: set[str]) -> Iterator[tuple[str, int]]:

@@ -25,20 +25,30 @@ class Command(BaseCommand):
             action="store_true",
             help="delete the present data of the same site, and restore the backup",
         )
+        parser.add_argument(
+            "--no-migrate",
+            action="store_true",
+            help="leave the database at the version of the backup, to start that version afterwards",
+        )
 
-    def handle(self, *_: Any, dir: Path, check: bool, replace: bool, **__: Any) -> None:
+    def handle(self, *_: Any, dir: Path, check: bool, replace: bool, no_migrate: bool, **__: Any) -> None:
         try:
             folder = newest_backup(dir.absolute())
             if check:
                 self.stdout.write(f"The backup is complete. {_summary(folder, verify(folder))}")
                 return
-            restored = restore(folder, replace=replace)
+            restored = restore(folder, replace=replace, migrate=not no_migrate)
         except (BackupError, OSError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Restored into {settings.VAR}. {_summary(folder, restored.manifest)}")
         if restored.withdrawals:
             self.stdout.write(
                 f"Carried out again: {restored.withdrawals} withdrawals that are later than the backup."
+            )
+        if no_migrate and restored.known_withdrawals:
+            self.stdout.write(
+                f"{restored.known_withdrawals} withdrawals are known. Those after the backup are not carried out: "
+                "restore it again without --no-migrate as soon as you have this version again."
             )
         if not restored.secret_key:
             self.stdout.write(

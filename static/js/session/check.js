@@ -26,6 +26,9 @@ field.addEventListener("input", () => {
   underline([]); // the offsets are outdated
   scheduleCheck();
 });
+field.addEventListener("levelchange", () => {
+  if (field.value.trim()) scheduleCheck();
+});
 field.addEventListener("scroll", () => {
   underlines.scrollTop = field.scrollTop;
 });
@@ -59,7 +62,11 @@ async function check() {
   try {
     const response = await fetch(box.dataset.checkUrl, {
       method: "POST",
-      body: new URLSearchParams({ csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value, text }),
+      body: new URLSearchParams({
+        csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value,
+        text,
+        level: form.elements.level?.value ?? "",
+      }),
       headers: { Accept: "application/json" },
       redirect: "error",
       signal: controller.signal,

@@ -4,9 +4,9 @@ const byId = (id) => document.getElementById(id);
 
 /**
  * Bind the shortcuts. `message` is the message field; `send(mode)` sends it; `stop()` stops the reply and returns false
- * if there is none; `scrollToEnd()` scrolls to the latest message; `showPane(name)` shows a part of a narrow page.
+ * if there is none; `focusLevel()` moves the focus to the choice of the level of help and returns false if there is none; `scrollToEnd()` scrolls to the latest message; `showPane(name)` shows a part of a narrow page.
  */
-export function bindShortcuts(page, { message, send, stop, scrollToEnd, showPane }) {
+export function bindShortcuts(page, { message, focusLevel, send, stop, scrollToEnd, showPane }) {
   const conversation = byId("conversation");
 
   function focusEvent(step) {
@@ -27,7 +27,12 @@ export function bindShortcuts(page, { message, send, stop, scrollToEnd, showPane
   const shortcuts = {
     m: () => {
       showPane("conversation");
-      (message.checkVisibility() ? message : conversation).focus();
+      const opens = message.checkVisibility() && !message.readOnly;
+      if (opens || !focusLevel()) (message.checkVisibility() ? message : conversation).focus();
+    },
+    h: () => {
+      showPane("conversation");
+      focusLevel();
     },
     j: () => focusEvent(1),
     k: () => focusEvent(-1),

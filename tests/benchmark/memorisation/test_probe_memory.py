@@ -171,6 +171,7 @@ def sides(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["group"]: one for one in document["scores"]}
 
 
+@pytest.mark.slow
 def test_a_memoriser_and_an_honest_model_are_told_apart(found: dict[str, Any]) -> None:
     memoriser, honest = sides(found["memoriser"]), sides(found["honest"])
     assert memoriser["before"]["problems"] == memoriser["after"]["problems"] == PROBLEMS / 2
@@ -187,6 +188,7 @@ def test_a_memoriser_and_an_honest_model_are_told_apart(found: dict[str, Any]) -
     )
 
 
+@pytest.mark.slow
 def test_calls_are_counted_limited_and_never_repeated(found: dict[str, Any]) -> None:
     everything = 2 * PROBLEMS
     assert found["dry"]["missing"] == everything
@@ -201,6 +203,7 @@ def test_calls_are_counted_limited_and_never_repeated(found: dict[str, Any]) -> 
     assert len(set(found["shares"])) > 1
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_measured_and_what_is_wrong(found: dict[str, Any]) -> None:
     assert "The model's replies are scripted" in found["text"]
     assert "The model's cutoff is unknown" in found["text"]

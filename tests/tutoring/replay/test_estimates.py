@@ -135,8 +135,16 @@ def test_a_score_without_information_is_not_taken_for_one():
     assert found.auc_interval.low < 0.5 < found.auc_interval.high
 
 
-@pytest.mark.parametrize("rows", [[], [Scored("a", 1, 1, 2)], [Scored("a", 1, 0, 2), Scored("b", 1, 0, 2)]])
-def test_without_two_problems_and_two_outcomes_there_is_no_validity(rows: list[Scored]):
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [Scored("a", 1, 1, 2)],
+        [Scored("a", 1, 1, 2), Scored("b", 1, 0, 2)],
+        [Scored("a", 1, 0, 2), Scored("b", 1, 0, 2)],
+    ],
+)
+def test_without_two_problems_two_scores_and_two_outcomes_there_is_no_validity(rows: list[Scored]):
     assert validity(rows) is None
 
 

@@ -230,4 +230,4 @@ def test_time_is_linear_in_the_length(unit: str):
     text = (unit * 40_000)[:40_000]
     start = time.process_time()
     detect(text, CONTEXT)
-    assert time.process_time() - start < 2  # a quadratic one would take minutes
+    assert time.process_time() - start < 20  # a quadratic one would take minutes

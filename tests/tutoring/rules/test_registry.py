@@ -33,7 +33,13 @@ def find_shouts(text: str, _: MessageContext) -> list[Detection]:
 def shouting(monkeypatch: pytest.MonkeyPatch) -> Detector:
     """Register a throw-away detector for the time of a test."""
     detector = Detector(
-        name="shouting", version=7, clauses=("F3",), finds="“!!!”", ignores="“!”", find=find_shouts
+        name="shouting",
+        version=7,
+        clauses=("F3",),
+        finds="“!!!”",
+        ignores="“!”",
+        find=find_shouts,
+        exact=True,
     )
     monkeypatch.setitem(DETECTORS, detector.name, detector)
     return detector

@@ -77,6 +77,7 @@ def start_yoked(study: Study) -> Run:
     return start_arm(study.pk, arm.pk, plan_arm(study, arm), RunOptions())
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_each_assignment_has_one_chain_although_more_sessions_fit(
     freeze_yoked: FreezeFactory, tutors: list[User]
 ):
@@ -98,6 +99,7 @@ def test_each_assignment_has_one_chain_although_more_sessions_fit(
     assert {row.work_item for row in chains} == set(run.items.all())
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_resumed_run_has_the_same_chains(freeze_yoked: FreezeFactory, tutors: list[User]):
     study = freeze_yoked(sessions_per_cell=2)
     hold_the_rest(tutors)
@@ -127,6 +129,7 @@ def test_chains_begin_with_sessions_of_the_own_version_protocol_and_model(
     assert set(plan.prepared["sessions_left_out"].values()) == {"its model m v2 has other parameters"}
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_a_session_without_a_program_leaves_its_assignment_without_a_chain(
     freeze_yoked: FreezeFactory, tutors: list[User]
 ):
@@ -170,6 +173,7 @@ def test_an_arm_that_the_studys_sessions_cannot_begin_is_not_frozen(
     assert not Arm.objects.exists()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_the_list_of_studies_says_what_a_yoked_arm_waits_for(
     freeze_yoked: FreezeFactory, tutors: list[User], ada: User, client: Client
 ):

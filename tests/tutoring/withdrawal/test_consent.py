@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 from uuid import uuid4
 
 import pytest
+from asgiref.sync import async_to_sync, sync_to_async
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
@@ -23,7 +24,7 @@ from hypothesis import strategies as st
 from accounts.actions import give_roles
 from accounts.pseudonyms import pseudonym
 from accounts.roles import Role
-from benchmark.models import Generation, Judgement, Problem, Submission
+from benchmark.models import Generation, Judgement, Problem, Runner, Submission
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
 from tests.benchmark.runs.processes import run_apart, use_var
 from tests.cached_fixtures import add_database
@@ -36,12 +37,15 @@ from tests.tutoring.review.browsing import client_of, whole
 from tests.tutoring.review.readings import claim, reading, submit
 from tests.tutoring.test_notes import content
 from tutoring.actions import CloseSession, ConsentMissingError, StartSession
+from tutoring.arms.human_sessions import ErasedMessagesError
+from tutoring.arms.sham_hints import hint_texts
 from tutoring.models import (
     AuditEntry,
     Consent,
     Draft,
     Event,
     Flag,
+    HintCard,
     PrivateNote,
     Protocol,
     Reply,
@@ -227,7 +231,7 @@ def test_programs_and_judgements_that_only_the_sessions_use_are_erased(
 
 def test_every_table_that_names_a_session_is_erased_or_kept():
     """A new table of sessions must be added to one of the two lists."""
-    known = {table for table, _ in ABOUT_SESSIONS} | set(KEPT) | {Event, Session}
+    known = {table for table, _ in ABOUT_SESSIONS} | set(KEPT) | {Event, HintCard, Session}
     for table in (Session, Event, Reply, Review, RuleCheck):
         for relation in table._meta.get_fields(include_hidden=True):
             if relation.auto_created and not relation.concrete:
@@ -273,6 +277,38 @@ def test_copies_of_the_messages_in_arms_are_erased(
         assert event.payload, "a changed event keeps its schema"
 
 
+def test_a_run_in_progress_refuses_the_withdrawal_and_a_later_chain_fails(
+    alice: User,
+    doubling: Problem,
+    make_run: MakeRun,  # noqa: F811
+):
+    session = hold(alice, doubling, CANARY, WRONG)
+    message = session.events.filter(kind="message").first()
+    assert message is not None
+    run = make_run([("bronze", [""])], method="session-sham")
+    run.manifest = {
+        **run.manifest,
+        "prepared": {"sham_hints": {run.items.get().problem.external_id: [[message.pk]]}},
+    }
+    run.save(update_fields=["manifest"])
+    runner = Runner.objects.create(
+        owner="here", run=run, model_spec="openai:m", lease_until=timezone.now() + Runner.LEASE
+    )
+    with pytest.raises(WithdrawalRefusedError, match=f"Run {run.pk} sends messages"):
+        withdraw_consent(alice, None)
+    runner.delete()
+    withdraw_consent(alice, None)
+
+    class Chain:
+        prepared: ClassVar[dict[str, Any]] = run.manifest["prepared"]
+
+        async def read_once(self, _: str, read: Callable[[], Any]) -> Any:
+            return await sync_to_async(read)()
+
+    with pytest.raises(ErasedMessagesError, match="withdrawn the consent"):
+        async_to_sync(hint_texts)(cast(Any, Chain()), [message.pk])
+
+
 def fill_and_withdraw(var: Path) -> None:
     use_var(var)
     alice = User.objects.create_user("alice")
@@ -286,6 +322,7 @@ def bytes_of(var: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(var.glob("hintbench.sqlite3*")))
 
 
+@pytest.mark.slow
 def test_the_database_file_holds_no_text(tmp_path: Path):
     run_apart(fill_and_withdraw, add_database(tmp_path))
     assert CANARY.encode() not in bytes_of(tmp_path)

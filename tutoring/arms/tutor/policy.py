@@ -47,7 +47,8 @@ class _Turn:
         self._view = view
         self._context = context
         conduct = chain.prepared[CONDUCT]
-        self._cap: int | None = conduct["cap"]
+        caps = [cap for cap in (conduct["cap"], rules.level_cap) if cap is not None]
+        self._cap = min(caps, default=None)
         self._guard: bool = conduct["guard"]
         self._model: str = conduct["model"]
         self._prompt = first_prompt(view, rules, self._cap, conduct["template_hash"])

@@ -15,6 +15,7 @@ from django.utils import timezone
 from tutoring.checks.records import recorded_checks
 from tutoring.models import Session
 from tutoring.models.sessions import SessionQuerySet
+from tutoring.replay.records import to_records as replays
 from tutoring.review.label_table import label_rows
 from tutoring.review.records import submitted_reviews
 from tutoring.scores.records import to_records as program_scores
@@ -76,7 +77,11 @@ class Command(BaseCommand):
 def _records(sessions: SessionQuerySet) -> Iterator[dict[str, Any]]:
     for session in sessions.iterator(CHUNK):
         yield to_record(
-            session, submitted_reviews(session), recorded_checks(session), program_scores(session)
+            session,
+            submitted_reviews(session),
+            recorded_checks(session),
+            program_scores(session),
+            replays(session),
         )
 
 

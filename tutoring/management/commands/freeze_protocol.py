@@ -10,11 +10,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from judge import LANGUAGES
 from tutoring.protocols import PRESETS, Rules, freeze
+from tutoring.rules import current_rule_set
 
 SETTINGS = (
     "language", "code_generations", "sessions", "stops", "tutor_sees", "tutor_may_say", "uninvited_code",
-    "draft_check", "debrief", "hide_model", "show_growth", "sample_runs", "characters_per_second",
-    "seconds_to_first_word", "maximum_seconds_shown",
+    "draft_check", "debrief", "hide_model", "show_growth", "sample_runs", "ask_level",
+    "level_cap", "characters_per_second", "seconds_to_first_word", "maximum_seconds_shown",
 )  # fmt: skip
 
 _FIELDS = {field.serialization_alias or name: name for name, field in Rules.model_fields.items()}
@@ -82,6 +83,8 @@ def read_setting(name: str, text: str) -> Any:
     kind = Rules.model_fields[_FIELDS[name]].annotation
     if name == "language":
         values: dict[str, Any] = {language: language for language in LANGUAGES}
+    elif name == "level_cap":
+        values = {"none": None} | {str(one.level): one.level for one in current_rule_set().levels}
     elif kind is bool:
         values = {"true": True, "false": False}
     elif choices := [choice for choice in get_args(kind) if isinstance(choice, str)]:

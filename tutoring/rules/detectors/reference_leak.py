@@ -109,4 +109,5 @@ DETECTOR = Detector(
     finds="eight words in a row, or code of the same shape, of the official analysis or a reference solution",
     ignores="text that the statement or the model contains",
     find=find_reference_leaks,
+    exact=True,
 )

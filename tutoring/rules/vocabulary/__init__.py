@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -62,15 +63,20 @@ def tokens(text: str) -> tuple[Token, ...]:
 
 def language_of(words: Sequence[Token]) -> Language:
     """Return the language with the most function words and letters of its own; English if there are none."""
-    texts = [token.text for token in words]
-    if sum(_is_han(text) for text in texts) * 4 > len(texts):
+    texts = Counter(token.text for token in words)
+    if sum(count for text, count in texts.items() if _is_han(text)) * 4 > len(words):
         return "zh"
     votes = {
-        language: sum(text in own for text in texts)
-        + 2 * sum(letter in text for text in texts for letter in _OWN_LETTERS.get(language, ""))
+        language: sum(texts[word] for word in own & texts.keys())
+        + 2 * sum(count for text, count in texts.items() for letter in _own_letters(text, language))
         for language, own in _function_words().items()
     }
     return max(votes, key=lambda language: votes[language])
+
+
+def _own_letters(text: str, language: Language) -> list[str]:
+    """Return the letters of the word that only this language uses."""
+    return [] if text.isascii() else [letter for letter in _OWN_LETTERS.get(language, "") if letter in text]
 
 
 @cache
@@ -127,12 +133,11 @@ class Lexicon:
 
     def all(self, words: Sequence[Token]) -> Iterator[Match]:
         """Yield every wording at every token."""
-        for position in range(len(words)):
-            yield from self._at(words, position)
+        for position, word in enumerate(words):
+            if self._root.beginnings or word.text in self._root.words:
+                yield from self._at(words, position)
 
     def _at(self, words: Sequence[Token], position: int) -> Iterator[Match]:
-        if words[position].text not in self._root.words and not self._root.beginnings:
-            return
         nodes = [(self._root, position)]
         while nodes:
             node, at = nodes.pop()

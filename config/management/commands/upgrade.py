@@ -1,0 +1,79 @@
+"""`manage.py upgrade`: back up the site, migrate its database to this version, check it, and say how to go back."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, SystemCheckError
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from config.backups import BackupError, Manifest, stopped_site, write_backup
+from config.backups.recording import describe, record
+from config.management.commands.backup import KEEP
+
+LASTING = ("tutoring_session", "tutoring_event", "benchmark_problem", "benchmark_generation")
+"""Tables whose rows no migration adds or deletes."""
+
+
+class Command(BaseCommand):
+    help = "Write a backup, migrate the database to this version, check it, and print how to go back."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--backup",
+            type=Path,
+            default=Path(settings.VAR) / "backups",
+            metavar="DIR",
+            help="folder of the backups (default: %(default)s)",
+        )
+
+    def handle(self, *_: Any, backup: Path, **__: Any) -> None:
+        try:
+            with stopped_site():
+                written = write_backup(backup.absolute(), KEEP)
+                self.stdout.write(describe(written))
+                back = _way_back(written.folder)
+                self._migrate(written.manifest, back)
+                record(written)
+        except (BackupError, OSError) as error:
+            raise CommandError(f"Nothing was changed: {error}") from None
+        self.stdout.write(f"The database has version {settings.VERSION}. Start Hintbench: ./run\n{back}")
+
+    def _migrate(self, before: Manifest, back: str) -> None:
+        """Migrate and check the database. Raises CommandError, which says how to go back."""
+        try:
+            plan = _plan()
+            call_command("migrate", interactive=False, verbosity=0)
+            call_command("check", stdout=self.stdout)
+        except (DatabaseError, SystemCheckError, ValueError, TypeError, LookupError) as error:
+            raise CommandError(f"The upgrade failed: {error}\n{back}") from error
+        if missing := len(_plan()):
+            raise CommandError(f"The upgrade failed: {missing} migrations are not applied.\n{back}")
+        for table in LASTING:
+            if (now := _rows(table)) != before.rows.get(table, now):
+                raise CommandError(
+                    f"The upgrade failed: {table} had {before.rows[table]} rows and has {now}.\n{back}"
+                )
+        self.stdout.write(f"Applied {len(plan)} migrations.")
+
+
+def _plan() -> list[Any]:
+    executor = MigrationExecutor(connection)
+    return executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def _rows(table: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f'SELECT count(*) FROM "{table}"')  # noqa: S608  (a name of LASTING)
+        return int(cursor.fetchone()[0])
+
+
+def _way_back(folder: Path) -> str:
+    return (
+        "To go back: stop Hintbench, run this command, then check out the version that you had before and start it:\n"
+        f"  .venv/bin/python manage.py restore {folder} --replace --no-migrate"
+    )

@@ -1,0 +1,115 @@
+"""The pages of replays, and the erasure of a session's cards."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from accounts.roles import Role
+from benchmark.models import Problem
+from tests.tutoring.arms.arm_rows import store_problems
+from tests.tutoring.replay.replay_rows import store_replay
+from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun, ReplayState
+from tutoring.replay.figures import figures_of
+from tutoring.replay.withdrawal import erase_replays
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def problems() -> list[Problem]:
+    return store_problems(6)
+
+
+@pytest.fixture
+def researcher() -> Client:
+    user = User.objects.create_user("researcher")
+    user.groups.set(Group.objects.filter(name=Role.RESEARCHER))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def shown(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
+
+
+def test_receptivity_lists_the_replays_with_their_figures(researcher: Client, problems: list[Problem]):
+    assert "There is no replay yet." in shown(researcher, "/runs/receptivity/")
+    run = store_replay(problems)
+    page = shown(researcher, "/runs/receptivity/")
+    assert run.figures is not None
+    gain, content = (one["mean"] for one in run.figures["gains"][:2])
+    assert (gain, content) == (pytest.approx(0.625), 0.75)
+    assert "+62.5" in page
+    assert "+75.0" in page
+    assert "exploratory" in page
+    assert "simulated" not in page
+
+
+def test_simulated_replays_say_so(researcher: Client, problems: list[Problem]):
+    run = store_replay(problems, manifest={"excluded": {}, "scripted_model": True, "thresholds": {}})
+    assert "simulated" in shown(researcher, "/runs/receptivity/")
+    assert "Simulated: the replies are scripted" in shown(researcher, run.get_absolute_url())
+
+
+def test_a_replay_shows_figures_exclusions_and_placements(researcher: Client, problems: list[Problem]):
+    run = store_replay(problems, mode="own")
+    page = shown(researcher, run.get_absolute_url())
+    for text in (
+        "Misfit harm",
+        "Portability",
+        "Uptake",
+        "Validity of near misses",
+        "not reviewed",
+        "Gain by overlap",
+    ):
+        assert text in page
+    assert "6 in all" in page
+    assert "0 in all" in shown(researcher, f"{run.get_absolute_url()}?fit=same")
+    assert "6 in all" in shown(researcher, f"{run.get_absolute_url()}?fit=other")
+
+
+def test_a_card_shows_its_draws_with_their_differences(researcher: Client, problems: list[Problem]):
+    run = store_replay(problems)
+    card = HintCard.objects.order_by("pk")[0]
+    page = shown(researcher, card.get_absolute_url())
+    assert "Look at the sample." in page
+    assert "1 line added, 1 line removed" in page
+    assert "hint, draw 0 right solved" in page
+    only = shown(researcher, f"{card.get_absolute_url()}?replay={run.pk}&arm=sham")
+    assert "sham, draw 0" in only
+    assert "hint, draw 0" not in only
+    assert "There are no draws yet." in shown(researcher, f"{card.get_absolute_url()}?replay=nonsense")
+
+
+def test_the_programs_of_a_reply_are_escaped(researcher: Client, problems: list[Problem]):
+    store_replay(problems)
+    ReplayDraw.objects.update(program="<script>alert(1)</script>", reply="<script>alert(2)</script>")
+    answer = researcher.get(HintCard.objects.order_by("pk")[0].get_absolute_url()).content.decode()
+    assert "<script>alert" not in answer
+
+
+def test_an_erased_session_leaves_no_word_of_it(problems: list[Problem]):
+    run = store_replay(problems)
+    card = HintCard.objects.order_by("pk")[2]
+    before = ReplayDraw.objects.count()
+    [number, judgements] = erase_replays([card.event.session_id])
+    assert number == 1
+    assert card.judgement_id in judgements
+    assert not HintCard.objects.filter(pk=card.pk).exists()
+    assert not ReplayDraw.objects.filter(card=card.pk).exists()
+    assert Placement.objects.count() == 5
+    assert ReplayState.objects.count() == 5
+    assert before - ReplayDraw.objects.count() == 16 + 4, "its own draws, and those of its text as a sham"
+    assert all(card.pk not in state.shams for state in ReplayState.objects.all())
+    run.refresh_from_db()
+    assert run.figures is None
+    assert figures_of(ReplayRun.objects.get())["placements"] == 5
+    assert erase_replays([card.event.session_id]) == (0, set())

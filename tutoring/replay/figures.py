@@ -1,0 +1,183 @@
+"""The figures of a replay as a JSON document, from its rows (docs/replay.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.db.models import Count, Q
+
+from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun
+from tutoring.models.program_scores import ScoreFigures
+from tutoring.replay.estimates import (
+    CONTRASTS,
+    Arm,
+    Gain,
+    Placed,
+    Share,
+    gain,
+    kind_gains,
+    misfit_harm,
+    portability,
+    receptivity,
+    uptake_profile,
+)
+from tutoring.replay.near_misses import Scored, validity
+from tutoring.rules import rule_set
+
+OVERLAPS = tuple(step / 10 for step in range(11))
+"""The least overlaps of the curve over σ."""
+
+SCORES = ("share of tests passed", "correct but slow", "distance to the program before (negative)")
+
+
+def figures_of(run: ReplayRun) -> dict[str, Any]:
+    """Return all figures of a run. Placements without draws of an arm count in no figure of this arm."""
+    rows = list(
+        Placement.objects.filter(state__run=run)
+        .select_related("card", "state__problem", "state__judgement")
+        .order_by("pk")
+    )
+    shared, hinted = _counts(run)
+    placed = [_placed(row, run, shared, hinted) for row in rows]
+    found = receptivity(placed)
+    carried = portability(placed)
+    return {
+        "problems": len({one.problem for one in placed}),
+        "placements": len(placed),
+        "draws": sum(total for _, total in (*shared.values(), *hinted.values())),
+        "unjudged": ReplayDraw.objects.filter(state__run=run, right=None).count(),
+        "gains": [_gain(one) for name in CONTRASTS if (one := gain(name, placed))],
+        "receptivity": found
+        and {
+            "problems": found.problems,
+            "placements": found.placements,
+            "ratio": found.found.ratio,
+            "ranges": [list(one) for one in found.found.ranges],
+        },
+        "portability": carried and _share(carried),
+        "misfit_harm": _gain(harm) if (harm := misfit_harm(placed)) else None,
+        "kinds": [_gain(one) for one in kind_gains(placed)],
+        "uptake": _uptake(run),
+        "overlaps": _overlap_curve(rows, placed) if run.mode == ReplayRun.Mode.OWN else [],
+        "near_misses": _near_misses(rows, hinted),
+    }
+
+
+Counts = dict[tuple[int, str], tuple[int, int]]
+"""Right and judged draws by state and arm, or by state and card."""
+
+
+def _counts(run: ReplayRun) -> tuple[Counts, Counts]:
+    draws = ReplayDraw.objects.filter(state__run=run, right__isnull=False).order_by()
+    counted = {"won": Count("pk", filter=Q(right=True)), "total": Count("pk")}
+    shared = draws.exclude(arm="hint").values_list("state_id", "arm").annotate(**counted)
+    hinted = draws.filter(arm="hint").values_list("state_id", "card_id").annotate(**counted)
+    return (
+        {(state, arm): (won, total) for state, arm, won, total in shared},
+        {(state, str(card)): (won, total) for state, card, won, total in hinted},
+    )
+
+
+def _placed(row: Placement, run: ReplayRun, shared: Counts, hinted: Counts) -> Placed:
+    rates: dict[Arm, float] = {}
+    arms: tuple[Arm, ...] = ("neutral", "verdict", "sham")
+    for arm in arms:
+        if counts := shared.get((row.state_id, arm)):
+            rates[arm] = counts[0] / counts[1]
+    if counts := hinted.get((row.state_id, str(row.card_id))):
+        rates["hint"] = counts[0] / counts[1]
+    own = run.mode == ReplayRun.Mode.OWN
+    return Placed(
+        str(row.state.problem_id),
+        rates,
+        row.fit if own else None,  # type: ignore[arg-type]
+        kinds=_kinds(row.card),
+    )
+
+
+def _kinds(card: HintCard) -> dict[str, frozenset[str]]:
+    """Return the settled labels of a card by dimension; a move is an allowed clause."""
+    forbidden = rule_set(card.rule_set).forbidden_codes if card.rule_set else frozenset()
+    return {
+        "level": frozenset([str(card.level)] if card.level is not None else []),
+        "stage": frozenset([card.stage] if card.stage else []),
+        "move": frozenset(set(card.clauses) - set(forbidden)),
+    }
+
+
+def _uptake(run: ReplayRun) -> dict[str, Any]:
+    draws = ReplayDraw.objects.filter(state__run=run, right__isnull=False).exclude(uptake="")
+    by_arm: dict[str, list[tuple[str, Any]]] = {}
+    for arm, problem, kind in draws.order_by().values_list("arm", "state__problem_id", "uptake"):
+        by_arm.setdefault(arm, []).append((str(problem), kind))
+    return {
+        arm: {kind: _share(share) for kind, share in uptake_profile(by_arm[arm]).items()}
+        for arm in ReplayDraw.Arm.values
+        if arm in by_arm
+    }
+
+
+def _overlap_curve(rows: Sequence[Placement], placed: Sequence[Placed]) -> list[dict[str, Any]]:
+    """Return the gain of the placements whose overlap is at least each of OVERLAPS."""
+    curve = []
+    for least in OVERLAPS:
+        chosen = [
+            one
+            for row, one in zip(rows, placed, strict=True)
+            if row.overlap is not None and row.overlap >= least
+        ]
+        if (found := gain("gain", chosen)) is not None:
+            curve.append({"overlap": least} | _gain(found))
+    return curve
+
+
+def _near_misses(rows: Iterable[Placement], hinted: Counts) -> dict[str, Any]:
+    """Return the validity of each score of the program before the hint; None where it cannot be computed."""
+    scored: dict[str, list[Scored]] = {name: [] for name in SCORES}
+    for row in rows:
+        counts = hinted.get((row.state_id, str(row.card_id)))
+        figures = ScoreFigures.of_judgement(row.state.judgement)
+        if counts is None or figures is None or not figures.total:
+            continue
+        distance = row.card.distance if row.state.program == row.card.program else None
+        values = (
+            (figures.passed or 0) / figures.total,
+            None if figures.correct_but_slow is None else float(figures.correct_but_slow),
+            None if distance is None else -distance,
+        )
+        for name, value in zip(SCORES, values, strict=True):
+            if value is not None:
+                scored[name].append(Scored(str(row.state.problem_id), value, *counts))
+    found = {name: validity(of_score) for name, of_score in scored.items()}
+    return {name: None if one is None else asdict(one) for name, one in found.items()}
+
+
+def _gain(one: Gain) -> dict[str, Any]:
+    low, high = one.interval.interval if one.interval else (None, None)
+    return {
+        "name": one.name,
+        "first": one.first,
+        "second": one.second,
+        "problems": one.problems,
+        "placements": one.placements,
+        "mean": one.mean,
+        "low": low,
+        "high": high,
+        "method": one.interval.method if one.interval else None,
+        "p": one.p,
+        "adjusted": one.adjusted,
+        "detectable": one.detectable,
+    }
+
+
+def _share(one: Share) -> dict[str, Any]:
+    low, high = one.interval.interval if one.interval else (None, None)
+    return {
+        "problems": one.problems,
+        "placements": one.placements,
+        "mean": one.mean,
+        "low": low,
+        "high": high,
+    }

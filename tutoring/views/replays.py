@@ -1,0 +1,168 @@
+"""Pages of replayed hints for researchers: receptivity of models, one replay, one card with its draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from accounts.paging import query_without_page
+from accounts.roles import Role, requires_role
+from benchmark.plots import POINTS, ForestPlot, ForestRow
+from benchmark.rendering import program_diff
+from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.views.plots import PagePlots
+from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun
+from tutoring.replay.estimates import Fit
+from tutoring.replay.text import notices, receptivity_text
+
+for_researchers = requires_role(Role.RESEARCHER)
+
+RUNS_LENGTH, CARDS_LENGTH, DRAWS_LENGTH = 25, 50, 20
+"""Rows on a page."""
+
+
+@require_GET
+@for_researchers
+def receptivity(request: HttpRequest) -> HttpResponse:
+    """List the replays with gain, content gain and receptivity. Query: page."""
+    page = Paginator(ReplayRun.objects.select_related("model"), RUNS_LENGTH).get_page(request.GET.get("page"))
+    plots = PagePlots(request)
+    measured = [run for run in page.object_list if run.figures]
+    shown = [
+        (title, plots.show(plot))
+        for title, name in (("Gain", "gain"), ("Content gain", "content gain"))
+        if (plot := _by_model(title, name, measured))
+    ]
+    context = {"page": page, "rows": [_row(run) for run in page.object_list], "plots": shown}
+    return plots.render("tutoring/replays/receptivity.html", context)
+
+
+@require_GET
+@for_researchers
+def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
+    """Show the figures of a replay and its placements. Query: fit, page."""
+    run = get_object_or_404(ReplayRun.objects.select_related("model"), pk=replay_id)
+    placements = Placement.objects.filter(state__run=run).select_related(
+        "card__event__session", "state__problem__dataset"
+    )
+    if fit := request.GET.get("fit", ""):
+        placements = placements.filter(fit=fit)
+    plots = PagePlots(request)
+    figures: Mapping[str, Any] = run.figures or {}
+    context = {
+        "run": run,
+        "row": _row(run),
+        "notices": notices(run),
+        "fit": fit,
+        "fits": get_args(Fit),
+        "page": Paginator(placements, CARDS_LENGTH).get_page(request.GET.get("page")),
+        "query": query_without_page(request).urlencode(),
+        "excluded": sorted(run.manifest["excluded"].items()),
+    }
+    if figures:
+        gains = [*figures["gains"], *filter(None, [figures["misfit_harm"]])]
+        context |= {
+            "gains": gains,
+            "gains_plot": plots.show(_plot("gains", "Gains with 95 % intervals", gains)) if gains else None,
+            "kinds": figures["kinds"],
+            "overlaps": figures["overlaps"],
+            "uptake": _uptake_table(figures["uptake"]),
+            "near_misses": figures["near_misses"].items(),
+        }
+    return plots.render("tutoring/replays/replay.html", context)
+
+
+@require_GET
+@for_researchers
+def hint_card(request: HttpRequest, card_id: int) -> HttpResponse:
+    """Show a card, its placements and the draws at them, with their differences. Query: replay, arm, page."""
+    card = get_object_or_404(
+        HintCard.objects.select_related("event__session", "problem__dataset", "judgement"), pk=card_id
+    )
+    placements = card.placements.select_related("state__run").order_by("-state__run__fixed_at", "pk")
+    states = list(placements.values_list("state", flat=True))
+    draws = ReplayDraw.objects.filter(Q(card=card, arm="hint") | ~Q(arm="hint"), state__in=states)
+    if run := request.GET.get("replay", ""):
+        draws = draws.filter(state__run=_uuid(run))
+    if (arm := request.GET.get("arm", "")) in ReplayDraw.Arm.values:
+        draws = draws.filter(arm=arm)
+    rows = draws.select_related("state__run", "card").defer("state__messages", "reasoning").order_by("pk")
+    page = Paginator(rows, DRAWS_LENGTH).get_page(request.GET.get("page"))
+    context = {
+        "card": card,
+        "placements": placements[:CARDS_LENGTH],
+        "arm": arm,
+        "arms": ReplayDraw.Arm.values,
+        "replay": run,
+        "page": page,
+        "query": query_without_page(request).urlencode(),
+        "draws": [(one, program_diff(one.state.program, one.program)) for one in page.object_list],
+    }
+    return render(request, "tutoring/replays/card.html", context)
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _row(run: ReplayRun) -> dict[str, Any]:
+    figures: Mapping[str, Any] = run.figures or {}
+    found = {one["name"]: one for one in figures.get("gains", ())}
+    return {
+        "run": run,
+        "gain": found.get("gain"),
+        "content": found.get("content gain"),
+        "receptivity": receptivity_text(figures["receptivity"]) if figures.get("receptivity") else "",
+        "scripted": run.manifest["scripted_model"],
+    }
+
+
+def _by_model(title: str, name: str, runs: Sequence[ReplayRun]) -> ForestPlot | None:
+    """Return one gain of each run; None without any."""
+    found = [
+        (f"{run.model_spec}, {run.mode}", one)
+        for run in runs
+        for one in (run.figures or {})["gains"]
+        if one["name"] == name
+    ]
+    if not found:
+        return None
+    return ForestPlot(
+        name=f"{name.replace(' ', '-')}-by-model",
+        title=f"{title} by model with 95 % intervals",
+        estimates=[_forest_row(label, one) for label, one in found],
+        scale=POINTS,
+        axis="percentage points",
+    )
+
+
+def _plot(name: str, title: str, gains: Sequence[Mapping[str, Any]]) -> ForestPlot:
+    return ForestPlot(
+        name=name,
+        title=title,
+        estimates=[_forest_row(f"{one['name']}: {one['first']} − {one['second']}", one) for one in gains],
+        scale=POINTS,
+        axis="first − second, percentage points",
+    )
+
+
+def _forest_row(label: str, one: Mapping[str, Any]) -> ForestRow:
+    method = INTERVAL_NAMES[one["method"]] if one["method"] else ""
+    return ForestRow(label, one["mean"], one["low"], one["high"], one["problems"], method)
+
+
+def _uptake_table(uptake: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arms and, for each kind of uptake, the share of each arm."""
+    arms = list(uptake)
+    kinds = [*uptake[arms[0]]] if arms else []
+    return {"arms": arms, "rows": [(kind, [uptake[arm][kind] for arm in arms]) for kind in kinds]}
