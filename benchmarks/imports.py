@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -68,11 +69,23 @@ def measure(megabytes: int) -> Import:
             raise RuntimeError("the migration failed")
         begun = time.monotonic()
         child = manage("import_problems", "usaco", str(file), "--dataset=made")
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
+        peak = 0
+        while child.poll() is None:
+            peak = max(peak, _peak(child.pid))
+            time.sleep(0.02)
         if child.returncode:
             raise RuntimeError("the import failed")
-        return Import(used.ru_maxrss * 1024, time.monotonic() - begun)
+        return Import(peak, time.monotonic() - begun)
+
+
+def _peak(process: int) -> int:
+    """Return the peak memory of a process in bytes since its last exec; 0 if it has ended.
+
+    The peak of getrusage would include the memory of the process that started it.
+    """
+    status = Path(f"/proc/{process}/status").read_text()
+    found = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
 
 
 def main() -> int:

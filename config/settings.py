@@ -169,6 +169,7 @@ MODEL_WORKER_JOBS = frozenset({"benchmark.runner.distribution.work_on_run"})
 CALIBRATION_MODULES = [
     # Modules above benchmark that register calibrations when they are imported.
     "benchmark.growth.calibration",
+    "tutoring.effort.calibration",
     "tutoring.ladder.calibration",
     "tutoring.studies.calibration",
     "tutoring.replay.calibration",
@@ -191,6 +192,7 @@ WORKER_SWEEPS = [
     "tutoring.sweeps.advance_studies",
     "tutoring.sweeps.check_automatic_sessions",
     "tutoring.sweeps.apply_retention",
+    "tutoring.effort.projection.project_efforts",
 ]
 MODEL_WORKER_SWEEPS = frozenset(
     {

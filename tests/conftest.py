@@ -60,8 +60,15 @@ check_all_programs()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Check the programs that a fast test starts in its set-up, its call and its tear-down."""
+    """Check the programs that a fast test starts in its set-up and its call."""
     with fast_test("" if item.get_closest_marker("slow") else item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """Check no programs: the last test of a session also ends the servers of slow tests."""
+    with fast_test(""):
         return (yield)
 
 

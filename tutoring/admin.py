@@ -27,6 +27,7 @@ from tutoring.models import (
     ReviewOutcome,
     RuleCheck,
     Session,
+    SessionEffort,
     Study,
     TrainingResult,
     Withdrawal,
@@ -245,3 +246,9 @@ class WithdrawnSessionAdmin(RecordedAdmin):
     list_display = ["session", "withdrawal"]
     list_select_related = ["withdrawal"]
     search_fields = ["session"]
+
+
+@admin.register(SessionEffort)
+class SessionEffortAdmin(RecordedAdmin):
+    list_display = ["session", "seconds", "messages", "unknown", "microdollars", "measured_at"]
+    search_fields = ["session__id"]

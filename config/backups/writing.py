@@ -72,8 +72,8 @@ def write_backup(folder: Path, keep: int) -> Written:
         try:
             manifest = _write(new, database, former, started)
             target = folder / f"{started:%Y-%m-%dT%H%M%S}Z"
-            while target.exists():
-                target = target.with_name(f"{target.name}-2")
+            if former and target.name <= former.name:  # the names order the backups
+                target = folder / f"{former.name}-2"
             new.rename(target)
         except BaseException:
             shutil.rmtree(new)

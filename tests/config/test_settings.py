@@ -187,6 +187,7 @@ def test_the_deployment_check_finds_nothing_under_https(run_program: RunProgram,
         HTTPS="1",
         HOST="0.0.0.0",
         ALLOWED_HOSTS="tutor.example.org",
+        TRUSTED_PROXIES="192.0.2.7",
     )
     assert checked.returncode == 0, checked.stderr
     assert "no issues" in checked.stdout

@@ -95,9 +95,11 @@ def test_an_idle_program_exceeds_the_time_limit_at_its_limit_of_idle_time(tier: 
 def test_the_message_on_an_idle_program_says_that_it_slept(grade: Grade) -> None:
     for fork_server in (False, True):
         source = "import time\ntime.sleep(9)\nprint(14)"
-        results = grade(source, limits=LIMITS, times=2, fork_server=fork_server).tests
+        # Starting Python must not use the limit up, also on a busy machine.
+        limits = Limits(time=0.5, memory=LIMITS.memory)
+        results = grade(source, limits=limits, times=2, fork_server=fork_server).tests
         assert [result.verdict for result in results] == [Verdict.TLE] * 2
-        assert all(result.message.startswith("slept for 1.") for result in results), results
+        assert all(result.message.startswith("slept for ") for result in results), results
 
 
 def test_waiting_for_a_cpu_is_not_idle_time(tier: str) -> None:

@@ -1,1 +1,1 @@
-"""The ladder of help: estimators of the help curve and of the comparison by level cap, and their calibration."""
+"""The ladder of help: the help curve, the comparison by level cap, and intended against settled levels."""

@@ -8,7 +8,10 @@ from itertools import pairwise
 from statistics import fmean
 from typing import NamedTuple
 
-from benchmark.metrics import NamedInterval, monotone, rate_interval
+import numpy as np
+
+from benchmark.metrics import Interval, NamedInterval, monotone, problem_t, rate_interval
+from tutoring.review.coefficients import alpha_ordinal, interval, resampling_weights
 from tutoring.studies.estimation import ArmRate, Contrast, Outcomes, arm_rate, contrast, with_holm
 
 LEVELS = 5
@@ -128,3 +131,80 @@ def _fitted(rates: Sequence[ArmRate]) -> tuple[float | None, ...]:
     known = [(one.rate, one.problems) for one in rates if one.rate is not None]
     line = iter(monotone([rate for rate, _ in known], [problems for _, problems in known]))
     return tuple(None if one.rate is None else next(line) for one in rates)
+
+
+class LevelPair(NamedTuple):
+    """The intended and the settled level of a message, the latter as the mean of both reviewers."""
+
+    session: str
+    problem: str
+    intended: int
+    settled: float
+    late: bool
+    """Whether the session is in the second half of its tutor's sessions."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """The mean over problems of settled minus intended level, with its interval. `name` says of which messages."""
+
+    name: str
+    messages: int
+    problems: int
+    mean: float
+    interval: NamedInterval
+
+
+@dataclass(frozen=True)
+class IntendedLevels:
+    """The agreement of intended and settled levels: the table, Krippendorff's ordinal α and the drift.
+
+    `table` has a row for each intended level and a column for each half step of the settled level. The interval of α
+    is a percentile bootstrap over sessions; None for a single session.
+    """
+
+    messages: int
+    table: tuple[tuple[int, ...], ...]
+    alpha: float | None
+    alpha_interval: Interval | None
+    drifts: tuple[Drift, ...]
+
+
+def intended_levels(pairs: Sequence[LevelPair]) -> IntendedLevels:
+    """Return the agreement of the pairs. A mean of two levels lies between them, so levels count in half steps."""
+    steps = 2 * LEVELS - 1
+    sessions = {name: number for number, name in enumerate(dict.fromkeys(one.session for one in pairs))}
+    counts = np.zeros((len(sessions), steps, steps), dtype=np.int32)
+    for one in pairs:
+        counts[sessions[one.session], 2 * one.intended, round(2 * one.settled)] += 1
+    table = counts.sum(0)
+    alpha = float(alpha_ordinal(table)) if pairs else float("nan")
+    known = not np.isnan(alpha)
+    drawn = None
+    if known and len(sessions) > 1:
+        weights = resampling_weights(len(sessions)) @ counts.reshape(len(sessions), -1).astype(np.float32)
+        drawn = interval(alpha_ordinal(weights.reshape(-1, steps, steps).astype(float)))
+    return IntendedLevels(
+        messages=len(pairs),
+        table=tuple(tuple(int(count) for count in row) for row in table[::2]),
+        alpha=alpha if known else None,
+        alpha_interval=drawn,
+        drifts=tuple(_drifts(pairs)),
+    )
+
+
+def _drifts(pairs: Sequence[LevelPair]) -> list[Drift]:
+    chosen = {
+        "all messages": pairs,
+        "first half of each tutor's sessions": [one for one in pairs if not one.late],
+        "second half of each tutor's sessions": [one for one in pairs if one.late],
+    }
+    drifts = []
+    for name, found in chosen.items():
+        if found:
+            means = _by_problem([(one.problem, one.settled - one.intended) for one in found])
+            scaled = problem_t([mean / (LEVELS - 1) for mean in means], lowest=-1)  # t of values from -1 to 1
+            low, high = (end * (LEVELS - 1) for end in scaled.interval)
+            interval_of_mean = NamedInterval(Interval(low, high), scaled.method)
+            drifts.append(Drift(name, len(found), len(means), fmean(means), interval_of_mean))
+    return drifts

@@ -1,6 +1,7 @@
 """The tables of tutoring: protocols, sessions and their parts, checks, reviews, program scores, studies, replays."""
 
 from tutoring.models.choices import AbandonReason
+from tutoring.models.effort import SessionEffort
 from tutoring.models.notes import PrivateNote
 from tutoring.models.program_scores import ProgramScore
 from tutoring.models.protocols import Consent, Protocol
@@ -39,6 +40,7 @@ __all__ = [
     "ReviewOutcome",
     "RuleCheck",
     "Session",
+    "SessionEffort",
     "Study",
     "TrainingResult",
     "Withdrawal",

@@ -109,8 +109,8 @@ class Detector:
     ignores: str
     """What it leaves out on purpose, for the same table."""
     find: Callable[[str, MessageContext], list[Detection]] = field(repr=False)
-    exact: bool = False
-    """Whether its findings are reported whatever the text model says, because they quote a reference."""
+    confirmed: bool = False
+    """Whether a finding with a weight below BLOCKING is reported only if the text model reports the message too."""
 
 
 @lru_cache(maxsize=64)

@@ -55,10 +55,10 @@ class Example:
     problem: str
     found: frozenset[str] = frozenset()
     """The clauses that other detectors find in the message."""
-    exact: frozenset[str] = frozenset()
+    certain: frozenset[str] = frozenset()
     """Those of them that are reported whatever the text model says."""
-    strong: frozenset[str] = frozenset()
-    """Those of them that may block a message."""
+    probable: frozenset[str] = frozenset()
+    """Those of them that are warnings."""
     validated: bool = True
     """Whether thresholds and figures are computed from it. If not, it is only trained on."""
 
@@ -165,7 +165,7 @@ def found_clauses(example: Example, model: TextModel, judgement: Judgement) -> f
 
 def _reported_below_threshold(example: Example, judgement: Judgement) -> frozenset[str]:
     """Return the clauses of other detectors that are reported although the suspicion is below the threshold."""
-    return example.exact | (example.strong if judgement.suspicion >= CONFIRMING else frozenset())
+    return example.certain | (example.probable if judgement.suspicion >= CONFIRMING else frozenset())
 
 
 def with_thresholds(

@@ -33,7 +33,7 @@ CLAUSE_SHARE, FOUND_SHARE = 0.7, 0.2
 """Shares of the highest clause and of a finding of another detector in the suspicion."""
 
 CONFIRMING = 0.0
-"""Suspicion from which a finding of the weight BLOCKING of another detector is reported; others need the threshold."""
+"""Suspicion from which an uncertain warning of another detector is reported; a notice needs the model's threshold."""
 
 _HIGHEST_BYTE = 127.0
 

@@ -23,6 +23,7 @@ from tutoring.models import (
     ReviewOutcome,
     RuleCheck,
     Session,
+    SessionEffort,
 )
 from tutoring.replay.withdrawal import erase_replays
 from tutoring.withdrawal.reuse import erase_copies
@@ -31,6 +32,7 @@ ABOUT_SESSIONS: tuple[tuple[type[models.Model], str], ...] = (
     (Finding, "rule_check__session"),
     (RuleCheck, "session"),
     (ProgramScore, "session"),
+    (SessionEffort, "session"),
     (ReplyDelta, "reply__session"),
     (Reply, "session"),
     (Draft, "session"),

@@ -5,8 +5,10 @@ import pytest
 from benchmark.calibration import CALIBRATIONS
 from tutoring.ladder.estimation import (
     HelpedSession,
+    LevelPair,
     compare_caps,
     help_curve,
+    intended_levels,
     misorders,
 )
 
@@ -49,6 +51,27 @@ def test_caps_have_steps_gains_and_a_least_help():
 def test_no_gain_is_an_answer():
     same = [0] * 10 + [1] * 10
     assert compare_caps({0: arm("c0", *same), 2: arm("c2", *same)}, arm("n", *same)).least is None
+
+
+def pair(session: int, intended: int, settled: float, *, late: bool = False) -> LevelPair:
+    return LevelPair(f"s{session}", f"p{session}", intended, settled, late)
+
+
+def test_intended_levels_that_equal_settled_ones_have_alpha_one_and_no_drift():
+    found = intended_levels([pair(number, number % 5, number % 5) for number in range(10)])
+    assert found.alpha == pytest.approx(1)
+    assert found.drifts[0].mean == 0
+    assert [row[2 * level] for level, row in enumerate(found.table)] == [2] * 5
+
+
+def test_drift_is_settled_minus_intended_by_half():
+    found = intended_levels(
+        [*(pair(n, 1, 1.0) for n in range(6)), *(pair(n, 1, 1.5 + n % 2, late=True) for n in range(6))]
+    )
+    assert [one.name.split()[0] for one in found.drifts] == ["all", "first", "second"]
+    assert [one.mean for one in found.drifts] == pytest.approx([0.5, 0.0, 1.0])
+    assert found.drifts[2].interval.interval.low < 1.0 < found.drifts[2].interval.interval.high
+    assert (intended_levels([]).alpha, intended_levels([]).messages) == (None, 0)
 
 
 CALIBRATION = CALIBRATIONS["ladder"]

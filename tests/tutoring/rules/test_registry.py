@@ -33,13 +33,7 @@ def find_shouts(text: str, _: MessageContext) -> list[Detection]:
 def shouting(monkeypatch: pytest.MonkeyPatch) -> Detector:
     """Register a throw-away detector for the time of a test."""
     detector = Detector(
-        name="shouting",
-        version=7,
-        clauses=("F3",),
-        finds="“!!!”",
-        ignores="“!”",
-        find=find_shouts,
-        exact=True,
+        name="shouting", version=7, clauses=("F3",), finds="“!!!”", ignores="“!”", find=find_shouts
     )
     monkeypatch.setitem(DETECTORS, detector.name, detector)
     return detector

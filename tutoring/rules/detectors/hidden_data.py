@@ -174,4 +174,5 @@ DETECTOR = Detector(
     ),
     ignores="limits and subtasks of the statement, round numbers, and every text that the tutor can see",
     find=find_hidden_data,
+    confirmed=True,
 )

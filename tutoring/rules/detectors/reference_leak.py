@@ -109,5 +109,4 @@ DETECTOR = Detector(
     finds="eight words in a row, or code of the same shape, of the official analysis or a reference solution",
     ignores="text that the statement or the model contains",
     find=find_reference_leaks,
-    exact=True,
 )

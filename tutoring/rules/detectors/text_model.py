@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from tutoring.rules.detection import BLOCKING, Detection, Detector, MessageContext, findings
+from tutoring.rules.detection import BLOCKING, WARNING, Detection, Detector, MessageContext, findings
 from tutoring.rules.detectors import (
     algorithm_naming,
     approach_giving,
@@ -72,10 +72,10 @@ def other_findings(text: str, context: MessageContext) -> list[tuple[str, Detect
     return [(other.name, one) for other in _OTHERS for one in findings(other, text, context)]
 
 
-def exact_findings(others: Sequence[tuple[str, Detection]]) -> list[Detection]:
+def certain_findings(others: Sequence[tuple[str, Detection]]) -> list[Detection]:
     """Return the detections that are reported whatever the text model says."""
-    exact = {other.name for other in _OTHERS if other.exact}
-    return [one for name, one in others if name in exact]
+    confirmed = {other.name for other in _OTHERS if other.confirmed}
+    return [one for name, one in others if one.weight >= BLOCKING or name not in confirmed]
 
 
 @lru_cache(maxsize=64)
@@ -86,14 +86,11 @@ def _scored(text: str, context: MessageContext) -> tuple[list[Unit], Floats] | N
 
 
 def confirms(text: str, context: MessageContext, weight: float) -> bool:
-    """Return whether the text model suspects the message enough for a finding with this weight.
-
-    A text without a letter cannot be judged; findings of the weight BLOCKING are confirmed in it.
-    """
+    """Return whether the text model suspects the message enough for an uncertain finding with this weight."""
     if (scored := _scored(text, context)) is None:
-        return weight >= BLOCKING
+        return False
     judgement = Judgement.of(scored[1], bool(other_findings(text, context)))
-    return judgement.suspicion >= (CONFIRMING if weight >= BLOCKING else current_model().threshold)
+    return judgement.suspicion >= (CONFIRMING if weight >= WARNING else current_model().threshold)
 
 
 def find_similar_messages(text: str, context: MessageContext) -> list[Detection]:

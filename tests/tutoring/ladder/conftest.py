@@ -1,0 +1,5 @@
+"""The fixtures of studies, for the figures by level cap."""
+
+from tests.tutoring.studies.conftest import _forget_states, freeze, model, problems, tutors
+
+__all__ = ["_forget_states", "freeze", "model", "problems", "tutors"]

@@ -1,0 +1,305 @@
+"""The figures of the ladder of help for a selection of sessions of people (docs/ladder.md)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from benchmark.methods import SettingsError
+from benchmark.models import Run
+from tutoring.arms.figures.rows import LeftOut, filter_address, sessions_address
+from tutoring.arms.human_sessions import human_sessions, matching_sessions, named_studies, names_attempts
+from tutoring.arms.methods import PREFIX
+from tutoring.arms.stopping import is_solved
+from tutoring.ladder.estimation import (
+    CapComparison,
+    CurvePoint,
+    HelpedSession,
+    IntendedLevels,
+    LevelPair,
+    compare_caps,
+    help_curve,
+    intended_levels,
+)
+from tutoring.models import Arm, Event, ReviewOutcome, Session, Study
+from tutoring.models.payloads import MessageSent
+from tutoring.protocols import rules_of
+from tutoring.rules import current_rule_set
+from tutoring.studies.analysis import StudyData, results_unlocked
+
+NEUTRAL = f"{PREFIX}neutral"
+"""The method of the neutral arm."""
+
+PEOPLE, NEUTRAL_ARM = "people", "neutral"
+
+
+class LadderError(ValueError):
+    """A request for figures that cannot be made. The message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class CapArm:
+    """An arm of a study under a level cap, with the sessions that obey the cap by the reviewers' levels.
+
+    `obeying` counts among `decided` sessions, whose reviews are decided; the other sessions are `undecided`.
+    """
+
+    name: str
+    cap: int
+    title: str
+    address: str
+    obeying: int
+    decided: int
+    undecided: int
+
+
+@dataclass(frozen=True)
+class LadderFigures:
+    """The help curve, the comparison by cap if a study is named, and intended against settled levels.
+
+    `sessions` counts those of the curve; `addresses` are those of the curve's points.
+    """
+
+    text: str
+    study: str
+    outcome: str
+    simulated: bool
+    warnings: tuple[str, ...]
+    sessions: int
+    curve: tuple[CurvePoint, ...]
+    addresses: tuple[str, ...]
+    arms: tuple[CapArm, ...]
+    comparison: CapComparison | None
+    intended: IntendedLevels
+    address: str
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def has_gains(self) -> bool:
+        """Whether the study has a neutral arm to compare the caps with."""
+        return self.comparison is not None and bool(self.comparison.gains)
+
+
+def ladder_figures(text: str, *, rule_set: int, neutral: Run | None = None) -> LadderFigures:
+    """Return the figures of the sessions of people that fit the text. Raises LadderError.
+
+    A study that the text names is compared by level cap, if its results may be shown. `neutral` is a run of the neutral
+    arm beside the help curve; without it, that of the study is used. `rule_set` is the version whose reviews count.
+    """
+    study = _named_study(text)
+    neutral = neutral or (_neutral_run(study) if study else None)
+    if neutral is not None and neutral.method != NEUTRAL:
+        raise LadderError(f"The run {neutral.pk} is a run of {neutral.method}. Name a run of {NEUTRAL}.")
+    sessions, left_out = _sessions(text)
+    if not sessions:
+        found = "; ".join(f"{one.count} {one.reason}" for one in left_out)
+        raise LadderError(f"No session of a person fits {text!r}.{f' Left out: {found}.' if found else ''}")
+    outcomes = {
+        one.session_id: one
+        for one in ReviewOutcome.objects.filter(session__in=[row.pk for row in sessions], rule_set=rule_set)
+    }
+    reviewed = [row for row in sessions if row.pk in outcomes]
+    if unreviewed := [row.pk for row in sessions if row.pk not in outcomes]:
+        left_out.append(_left_out(unreviewed, f"not reviewed twice under codebook {rule_set}"))
+    chains = _chains(neutral) if neutral else {}
+    helped = {row.pk: _helped(row, outcomes[row.pk], neutral, chains) for row in reviewed}
+    if neutral and (alone := [pk for pk, one in helped.items() if one.neutral is None]):
+        reason = "in the curve, but without a neutral chain of the model on the problem"
+        left_out.append(_left_out(alone, reason))
+    curve = help_curve([*helped.values()])
+    arms, comparison = _by_cap(study, outcomes) if study else ((), None)
+    simulated = any(row.scripted for row in sessions)
+    return LadderFigures(
+        text=text,
+        study="" if study is None else f"{study.name}@{study.version}",
+        outcome="" if study is None else str(StudyData.of(study).design.primary_outcome),
+        simulated=simulated,
+        warnings=tuple(_warnings(study, simulated=simulated)),
+        sessions=len(reviewed),
+        curve=tuple(curve),
+        addresses=tuple(
+            _address(text, [pk for pk, one in helped.items() if one.highest <= point.level])
+            for point in curve
+        ),
+        arms=arms,
+        comparison=comparison,
+        intended=intended_levels(_level_pairs(reviewed, outcomes)),
+        address=filter_address(text),
+        left_out=tuple(left_out),
+    )
+
+
+def _address(text: str, sessions: Sequence[UUID]) -> str:
+    return sessions_address(sessions) or filter_address(text)
+
+
+def _left_out(sessions: Sequence[UUID], reason: str) -> LeftOut:
+    return LeftOut(PEOPLE, "sessions", len(sessions), reason, sessions_address(sessions))
+
+
+def _named_study(text: str) -> Study | None:
+    """Return the study that the text names; None without one. Raises LadderError for several or a locked one."""
+    names = named_studies(text)
+    if not names:
+        return None
+    if len(names) > 1:
+        raise LadderError(f"{text!r} names several studies. Name one of them.")
+    name, at, version = names.pop().partition("@")
+    rows = Study.objects.exclude(design_hash="").filter(name=name)
+    if at:
+        rows = rows.filter(version=int(version)) if version.isdecimal() else rows.none()
+    study = rows.order_by("-version").first()
+    if study is None:
+        raise LadderError(f"There is no frozen study {name}{at}{version}.")
+    if not results_unlocked(study):
+        raise LadderError(f"The results of {study} are locked until a look or the end of the study.")
+    return study
+
+
+def _neutral_run(study: Study) -> Run | None:
+    arm = study.arms.filter(method=NEUTRAL).exclude(run=None).select_related("run").first()
+    return arm.run if arm else None
+
+
+def _sessions(text: str) -> tuple[list[Session], list[LeftOut]]:
+    """Return the sessions to count and those left out with the reason. Raises LadderError."""
+    try:
+        matching, counted = matching_sessions(text), human_sessions(text)
+    except SettingsError as error:
+        raise LadderError(str(error)) from None
+    left_out = []
+    if invalidated := matching.filter(invalidated=True).count():
+        left_out.append(LeftOut(PEOPLE, "sessions", invalidated, "invalidated"))
+    if locked := matching.filter(invalidated=False).count() - counted.count():
+        left_out.append(LeftOut(PEOPLE, "sessions", locked, "of a rehearsal, or of a study that still runs"))
+    if not names_attempts(text):
+        if later := counted.exclude(number=1).count():
+            reason = "a later attempt of the same person (attempt=any counts it)"
+            address = filter_address("attempt=later" if text == "all" else f"{text},attempt=later")
+            left_out.append(LeftOut(PEOPLE, "sessions", later, reason, address))
+        counted = counted.filter(number=1)
+    return list(counted.select_related("model").order_by("tutor", "opened_at", "pk")), left_out
+
+
+def _chains(neutral: Run) -> dict[int, Counter[str]]:
+    """Return the program outcomes of the neutral arm's chains by problem."""
+    rows = Session.objects.filter(work_item__run=neutral, invalidated=False).order_by()
+    chains: dict[int, Counter[str]] = defaultdict(Counter)
+    for problem, outcomes in rows.values_list("problem", "program_outcomes"):
+        chains[problem][outcomes] += 1
+    return chains
+
+
+def _helped(
+    session: Session, outcome: ReviewOutcome, neutral: Run | None, chains: dict[int, Counter[str]]
+) -> HelpedSession:
+    assert session.problem_id is not None
+    of_problem = chains.get(session.problem_id)
+    share = None
+    if neutral and of_problem and neutral.model_spec == session.model_spec:
+        cut = session.code_generations
+        right = sum(count * is_solved("perfect", text[:cut]) for text, count in of_problem.items())
+        share = right / of_problem.total()
+    return HelpedSession(
+        problem=str(session.problem_id),
+        solved=session.outcome == Session.Outcome.SOLVED,
+        highest=max(outcome.mean_levels.values(), default=0.0),
+        neutral=share,
+    )
+
+
+def _by_cap(
+    study: Study, outcomes: dict[UUID, ReviewOutcome]
+) -> tuple[tuple[CapArm, ...], CapComparison | None]:
+    """Return the arms of the study by level cap and their comparison. Raises LadderError for two arms of one cap."""
+    data = StudyData.of(study)
+    top = current_rule_set().levels[-1].level
+    caps: dict[int, Arm] = {}
+    for arm in study.arms.filter(kind=Arm.Kind.HUMAN).select_related("protocol", "model"):
+        assert arm.protocol is not None
+        rules = rules_of(arm.protocol)
+        cap = top if rules.level_cap is None else rules.level_cap
+        if cap in caps:
+            raise LadderError(
+                f"The arms {caps[cap].name} and {arm.name} of {study} have the same level cap {cap}. The ladder "
+                "compares arms that differ in the cap."
+            )
+        caps[cap] = arm
+    if len(caps) < 2:
+        raise LadderError(f"{study} has fewer than two arms of people with different level caps.")
+    control = study.arms.filter(method=NEUTRAL).first()
+    named = (control.name, data.by_problem(control.name)) if control else None
+    comparison = compare_caps(
+        {cap: (arm.name, data.by_problem(arm.name)) for cap, arm in caps.items()}, named
+    )
+    found = []
+    for cap in sorted(caps):
+        sessions = [
+            row.session_id for row in data.rows if row.arm_id == caps[cap].pk and row.session_id is not None
+        ]
+        decided = [outcomes[pk] for pk in sessions if pk in outcomes and outcomes[pk].verdict]
+        found.append(
+            CapArm(
+                name=caps[cap].name,
+                cap=cap,
+                title=current_rule_set().levels[cap].title,
+                address=_address(f"study={study.name}@{study.version},attempt=any", sessions),
+                obeying=sum(max(one.decided_levels.values(), default=0) <= cap for one in decided),
+                decided=len(decided),
+                undecided=len(sessions) - len(decided),
+            )
+        )
+    return tuple(found), comparison
+
+
+def _level_pairs(sessions: Sequence[Session], outcomes: dict[UUID, ReviewOutcome]) -> list[LevelPair]:
+    """Return intended and settled level of each message that has both. `sessions` are in the order of each tutor."""
+    by_tutor: dict[Any, list[UUID]] = defaultdict(list)
+    for row in sessions:
+        by_tutor[row.tutor_id].append(row.pk)
+    late = {pk for own in by_tutor.values() for pk in own[(len(own) + 1) // 2 :]}
+    problems = {row.pk: str(row.problem_id) for row in sessions}
+    events = Event.objects.filter(session__in=problems, kind=Event.Kind.MESSAGE, version__gte=3)
+    pairs = []
+    for event in events.order_by("session", "seq"):
+        intended = event.payload_as(MessageSent).intended_level
+        settled = outcomes[event.session_id].mean_levels.get(event.seq)
+        if intended is not None and settled is not None:
+            session = event.session_id
+            pairs.append(LevelPair(str(session), problems[session], intended, settled, session in late))
+    return pairs
+
+
+def _warnings(study: Study | None, *, simulated: bool) -> list[str]:
+    warnings = []
+    if simulated:
+        warnings.append(
+            "Simulated: the sessions are with a scripted or simulated model. These figures test the estimators and say "
+            "nothing about any model."
+        )
+    if study is not None and study.rehearsal:
+        warnings.append(f"Rehearsal: {study} is no real study.")
+    if study is None:
+        warnings.append("Exploratory: no frozen study is named, so no level is compared by randomisation.")
+    else:
+        design = study.design["design"]
+        named = "; ".join(
+            f"{first} − {second}"
+            for first, second in [design["primary_contrast"], *design["secondary_contrasts"]]
+        )
+        warnings.append(f"Exploratory, except what the frozen study {study} names: {named}.")
+        if differing := _differing_settings(study):
+            warnings.append(f"The arms also differ in: {', '.join(differing)}.")
+    return warnings
+
+
+def _differing_settings(study: Study) -> list[str]:
+    """Return what differs between the arms of people beside the cap."""
+    arms = list(study.arms.filter(kind=Arm.Kind.HUMAN).select_related("protocol"))
+    rules = [dict(arm.protocol.rules) for arm in arms if arm.protocol]
+    names = {name for one in rules for name in one} - {"title", "level_cap"}
+    differing = sorted(name for name in names if len({repr(one.get(name)) for one in rules}) > 1)
+    return [*differing, *(["model"] if len({arm.model_id for arm in arms}) > 1 else [])]

@@ -1,0 +1,58 @@
+"""manage.py effort: active minutes and dollars of sessions of people."""
+
+import csv
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from tutoring.arms.human_sessions import FORM
+from tutoring.effort.documents import CSV_COLUMNS, csv_rows, figures_document, figures_text
+from tutoring.effort.figures import EffortError, effort_figures
+from tutoring.effort.projection import missing_efforts, project_effort
+from tutoring.management.arguments import find_study
+
+
+def wage(text: str) -> float:
+    """Return a wage in US dollars an hour. Raises ValueError."""
+    value = float(text)
+    if not 0 <= value < 10_000:
+        raise ValueError
+    return value
+
+
+class Command(BaseCommand):
+    help = (
+        "Measure the effort of sessions of people, and show active minutes and dollars for each solved problem, the "
+        f"cost plane and learning inside a study (docs/effort.md). {FORM}"
+    )
+
+    requires_system_checks = []  # the checks import all pages, which this command does not need
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        selection = parser.add_mutually_exclusive_group(required=True)
+        selection.add_argument("--human", metavar="FILTER", help="sessions of people: all, or conditions")
+        selection.add_argument("--study", metavar="NAME", help="the sessions of a study, by arm")
+        parser.add_argument(
+            "--wage", type=wage, metavar="DOLLARS", help="of a tutor's hour; without it dollars stay unknown"
+        )
+        form = parser.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="print one JSON document to standard output")
+        form.add_argument("--csv", action="store_true", help="print the figures as CSV to standard output")
+
+    def handle(self, **options: Any) -> None:
+        study = find_study(options["study"]) if options["study"] else None
+        for session in missing_efforts():
+            project_effort(session)
+        try:
+            figures = effort_figures(options["human"] or "", wage=options["wage"], sees_all=True, study=study)
+        except EffortError as error:
+            raise CommandError(str(error)) from None
+        if options["json"]:
+            self.stdout.write(json.dumps(figures_document(figures), ensure_ascii=False))
+        elif options["csv"]:
+            writer = csv.DictWriter(self.stdout, CSV_COLUMNS, restval="", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(csv_rows(figures))
+        else:
+            self.stdout.write(figures_text(figures))

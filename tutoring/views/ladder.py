@@ -1,0 +1,133 @@
+"""The page of the ladder of help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_GET
+
+from accounts.roles import Role, requires_role
+from benchmark.models import Run
+from benchmark.plots import POINTS, SHARES, Curve, CurvePlot, CurvePoint, ForestPlot, ForestRow, Plot
+from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.views.access import listed_runs, runs_from_query
+from benchmark.views.plots import PagePlots
+from tutoring.arms.human_sessions import FORM
+from tutoring.ladder.documents import csv_text, figures_document, least_help
+from tutoring.ladder.figures import NEUTRAL, LadderError, LadderFigures, ladder_figures
+from tutoring.views.review_requests import requested_rule_set
+
+
+@require_GET
+@requires_role(Role.RESEARCHER)
+def ladder(request: HttpRequest) -> HttpResponse:
+    """Show the figures of the ladder of help.
+
+    Query: people (a filter of sessions of people; without it only the form), base (a run of the neutral arm), rule_set.
+    """
+    text = request.GET.get("people", "").strip()
+    runs = runs_from_query(request)
+    figures: LadderFigures | None = None
+    refusal = ""
+    if text:
+        try:
+            rules = requested_rule_set(request)
+            figures = ladder_figures(text, rule_set=rules.version, neutral=runs[0] if runs else None)
+        except LadderError as error:
+            refusal = str(error)
+    if figures and request.GET.get("as") == "json" and "plot" not in request.GET:
+        return JsonResponse(figures_document(figures))
+    if figures and request.GET.get("as") == "csv" and "plot" not in request.GET:
+        response = HttpResponse(csv_text(figures), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = 'attachment; filename="ladder.csv"'
+        return response
+    plots = PagePlots(request)
+    context: dict[str, Any] = {
+        "text": text,
+        "download": request.GET.urlencode(),
+        "form": FORM,
+        "refusal": refusal,
+        "figures": figures,
+        "runs": listed_runs(Run.objects.filter(method=NEUTRAL)),
+        "chosen": runs[0].pk if runs else None,
+        "least": least_help(figures) if figures else "",
+        "shown": {plot.name: plots.show(plot) for plot in _plots(figures)} if figures else {},
+    }
+    if figures:
+        context["curve"] = list(zip(figures.curve, figures.addresses, strict=True))
+        if comparison := figures.comparison:
+            context["caps"] = list(zip(figures.arms, comparison.rates, comparison.fitted, strict=True))
+            context["contrasts"] = [
+                ("Steps between caps", "steps", comparison.steps),
+                ("Gain over the neutral arm", "gains", comparison.gains),
+            ]
+    return plots.render("tutoring/ladder.html", context, status=400 if refusal else 200)
+
+
+def _plots(figures: LadderFigures) -> list[Plot]:
+    """Return the plots of the figures that have values; their names are the keys in the template."""
+    plots: list[Plot] = []
+    if figures.curve:
+        points = tuple(
+            CurvePoint(one.level, one.rate, *one.interval.interval, one.problems) for one in figures.curve
+        )
+        neutral = tuple(
+            CurvePoint(one.level, one.neutral, n=one.problems)
+            for one in figures.curve
+            if one.neutral is not None
+        )
+        curves = [Curve("people", points), *([Curve("neutral", neutral)] if neutral else [])]
+        plots.append(
+            CurvePlot(
+                name="curve",
+                title="Help curve",
+                curves=curves,
+                x_name="highest level of help at most",
+                y_name="share of sessions solved",
+            )
+        )
+    if comparison := figures.comparison:
+        rows = [
+            ForestRow(
+                f"cap {cap}: {rate.arm}", rate.rate, rate.low, rate.high, rate.problems, _method(rate.method)
+            )
+            for cap, rate in zip(comparison.caps, comparison.rates, strict=True)
+            if rate.rate is not None and rate.low is not None and rate.high is not None
+        ]
+        differences = [
+            ForestRow(
+                f"{one.first} − {one.second}",
+                one.difference,
+                one.low,
+                one.high,
+                one.problems,
+                _method(one.method),
+            )
+            for one in (*comparison.steps, *comparison.gains)
+        ]
+        if rows:
+            plots.append(
+                ForestPlot(
+                    name="caps",
+                    title="Rates by level cap",
+                    estimates=rows,
+                    scale=SHARES,
+                    axis="rate in percent",
+                )
+            )
+        if differences:
+            plots.append(
+                ForestPlot(
+                    name="differences",
+                    title="Differences by level cap",
+                    estimates=differences,
+                    scale=POINTS,
+                    axis="first − second, percentage points",
+                )
+            )
+    return plots
+
+
+def _method(method: str | None) -> str:
+    return INTERVAL_NAMES[method] if method else ""
