@@ -122,6 +122,7 @@ def test_usaco_problems_exist(shared_data: Path) -> None:
     assert used <= set(usaco)
 
 
+@pytest.mark.slow
 def test_no_two_texts_are_nearly_the_same() -> None:
     texts = sorted((re.sub(r"\s+", " ", row.text.casefold()) for row in everything()), key=len)
     assert len(set(texts)) == len(texts)
