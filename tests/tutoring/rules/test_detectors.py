@@ -205,6 +205,7 @@ def _order(found: Detection) -> tuple[int, int, str]:
     return found.start, found.end, found.clause
 
 
+@pytest.mark.slow
 @given(unit=st.one_of(st.text(min_size=1, max_size=20), st.lists(FRAGMENTS, min_size=1).map("".join)))
 @settings(max_examples=6, deadline=None)
 def test_a_check_of_100_000_characters_stays_within_time(unit: str):
@@ -214,6 +215,7 @@ def test_a_check_of_100_000_characters_stays_within_time(unit: str):
     assert time.process_time() - start < 50  # a quadratic one would take minutes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [
