@@ -10,6 +10,7 @@ from django.db.models import Count, Q
 
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun
 from tutoring.models.program_scores import ScoreFigures
+from tutoring.replay.applicability import label_figures, settled_label
 from tutoring.replay.estimates import (
     CONTRASTS,
     Arm,
@@ -37,6 +38,7 @@ def figures_of(run: ReplayRun) -> dict[str, Any]:
     rows = list(
         Placement.objects.filter(state__run=run)
         .select_related("card", "state__problem", "state__judgement")
+        .prefetch_related("labels")
         .order_by("pk")
     )
     shared, hinted = _counts(run)
@@ -62,6 +64,7 @@ def figures_of(run: ReplayRun) -> dict[str, Any]:
         "uptake": _uptake(run),
         "overlaps": _overlap_curve(rows, placed) if run.mode == ReplayRun.Mode.OWN else [],
         "near_misses": _near_misses(rows, hinted),
+        "labels": _labels(rows),
     }
 
 
@@ -93,8 +96,29 @@ def _placed(row: Placement, run: ReplayRun, shared: Counts, hinted: Counts) -> P
         str(row.state.problem_id),
         rates,
         row.fit if own else None,  # type: ignore[arg-type]
+        settled_label(_values(row)),
         kinds=_kinds(row.card),
     )
+
+
+def _values(row: Placement) -> list[str]:
+    """Return the labels of a placement, in the order in which they were given first."""
+    return [one.value for one in row.labels.all()]
+
+
+def _labels(rows: Iterable[Placement]) -> dict[str, Any] | None:
+    """Return the labels by signature class and the agreement of reviewers; None if no placement is to be labelled."""
+    found = label_figures(
+        [(str(row.state.problem_id), row.fit, _values(row)) for row in rows if row.label_order is not None]
+    )
+    if found is None:
+        return None
+    return {
+        "table": {fit: dict(counts) for fit, counts in found.table.items()},
+        "pairs": found.pairs,
+        "alpha": found.alpha,
+        "interval": list(found.alpha_interval) if found.alpha_interval else None,
+    }
 
 
 def _kinds(card: HintCard) -> dict[str, frozenset[str]]:

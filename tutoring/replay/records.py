@@ -37,7 +37,9 @@ def to_records(session: Session) -> list[dict[str, Any]]:
 
 def _placements(card: HintCard) -> list[dict[str, Any]]:
     placements = list(
-        card.placements.select_related("state__run__model", "state__problem__dataset").order_by("pk")
+        card.placements.select_related("state__run__model", "state__problem__dataset")
+        .prefetch_related("labels")
+        .order_by("pk")
     )
     draws = _draws(card, placements)
     return [
@@ -53,6 +55,10 @@ def _placements(card: HintCard) -> list[dict[str, Any]]:
             "fit": one.fit or None,
             "overlap": one.overlap,
             "agreement": one.agreement,
+            "labels": [
+                {"by": label.by, "value": label.value, "at": label.labelled_at.isoformat()}
+                for label in one.labels.all()
+            ],
             "draws": draws[one.state_id],
         }
         for one in placements

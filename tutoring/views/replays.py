@@ -19,6 +19,7 @@ from benchmark.rendering import program_diff
 from benchmark.reports.formatting import INTERVAL_NAMES
 from benchmark.views.plots import PagePlots
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun
+from tutoring.replay.applicability import KINDS, missing_labels, with_label
 from tutoring.replay.estimates import Fit
 from tutoring.replay.text import notices, receptivity_text
 
@@ -47,13 +48,15 @@ def receptivity(request: HttpRequest) -> HttpResponse:
 @require_GET
 @for_researchers
 def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
-    """Show the figures of a replay and its placements. Query: fit, page."""
+    """Show the figures of a replay and its placements. Query: fit, label (see `label_kind`), page."""
     run = get_object_or_404(ReplayRun.objects.select_related("model"), pk=replay_id)
     placements = Placement.objects.filter(state__run=run).select_related(
         "card__event__session", "state__problem__dataset"
     )
     if fit := request.GET.get("fit", ""):
         placements = placements.filter(fit=fit)
+    if (label := request.GET.get("label", "")) in KINDS:
+        placements = with_label(placements, label)
     plots = PagePlots(request)
     figures: Mapping[str, Any] = run.figures or {}
     context = {
@@ -61,8 +64,12 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
         "row": _row(run),
         "notices": notices(run),
         "fit": fit,
+        "label": label,
+        "missing_labels": missing_labels(run) if run.state == ReplayRun.State.FIXED else None,
         "fits": get_args(Fit),
-        "page": Paginator(placements, CARDS_LENGTH).get_page(request.GET.get("page")),
+        "page": Paginator(placements.prefetch_related("labels"), CARDS_LENGTH).get_page(
+            request.GET.get("page")
+        ),
         "query": query_without_page(request).urlencode(),
         "excluded": sorted(run.manifest["excluded"].items()),
     }
@@ -75,6 +82,7 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
             "overlaps": figures["overlaps"],
             "uptake": _uptake_table(figures["uptake"]),
             "near_misses": figures["near_misses"].items(),
+            "labels": _label_table(figures.get("labels")),
         }
     return plots.render("tutoring/replays/replay.html", context)
 
@@ -159,6 +167,18 @@ def _plot(name: str, title: str, gains: Sequence[Mapping[str, Any]]) -> ForestPl
 def _forest_row(label: str, one: Mapping[str, Any]) -> ForestRow:
     method = INTERVAL_NAMES[one["method"]] if one["method"] else ""
     return ForestRow(label, one["mean"], one["low"], one["high"], one["problems"], method)
+
+
+def _label_table(labels: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the kinds of labels, and for each signature class the number of placements of each kind."""
+    if not labels:
+        return None
+    rows = [
+        (fit, [(kind, labels["table"][fit][kind]) for kind in KINDS])
+        for fit in get_args(Fit)
+        if fit in labels["table"]
+    ]
+    return {"kinds": KINDS, "rows": rows, **labels}
 
 
 def _uptake_table(uptake: Mapping[str, Any]) -> dict[str, Any]:
