@@ -186,6 +186,12 @@ def hint_text(slug: str, bug: str, level: int) -> str:
     return f"Look again at one part of your program. [hint {slug}/{bug} level {level}]"
 
 
+def hint_level(text: str) -> int:
+    """Return the level of the hint in a message; 0 without a hint."""
+    marker = _MARKER.search(text)
+    return int(marker[3]) if marker else 0
+
+
 def bug_of(world: World, slug: str, reply: str) -> str | None:
     """Return the name of the bug in the last program of a reply; blank: it is right; None: no program of the world."""
     programs = {_collapse(code): name for name, code in _programs(world, slug).items()}

@@ -68,6 +68,7 @@ def ladder(request: HttpRequest) -> HttpResponse:
 def _plots(figures: LadderFigures) -> list[Plot]:
     """Return the plots of the figures that have values; their names are the keys in the template."""
     plots: list[Plot] = []
+    mark = " (simulated)" if figures.simulated else ""
     if figures.curve:
         points = tuple(
             CurvePoint(one.level, one.rate, *one.interval.interval, one.problems) for one in figures.curve
@@ -81,7 +82,7 @@ def _plots(figures: LadderFigures) -> list[Plot]:
         plots.append(
             CurvePlot(
                 name="curve",
-                title="Help curve",
+                title=f"Help curve{mark}",
                 curves=curves,
                 x_name="highest level of help at most",
                 y_name="share of sessions solved",
@@ -110,7 +111,7 @@ def _plots(figures: LadderFigures) -> list[Plot]:
             plots.append(
                 ForestPlot(
                     name="caps",
-                    title="Rates by level cap",
+                    title=f"Rates by level cap{mark}",
                     estimates=rows,
                     scale=SHARES,
                     axis="rate in percent",
@@ -120,7 +121,7 @@ def _plots(figures: LadderFigures) -> list[Plot]:
             plots.append(
                 ForestPlot(
                     name="differences",
-                    title="Differences by level cap",
+                    title=f"Differences by level cap{mark}",
                     estimates=differences,
                     scale=POINTS,
                     axis="first − second, percentage points",

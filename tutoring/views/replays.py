@@ -7,7 +7,7 @@ from typing import Any, get_args
 from uuid import UUID
 
 from django.core.paginator import Paginator
-from django.db.models import Q
+from django.db.models import Case, Count, Q, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -24,6 +24,9 @@ from tutoring.replay.estimates import Fit
 from tutoring.replay.text import notices, receptivity_text
 
 for_researchers = requires_role(Role.RESEARCHER)
+
+SIMULATED_MARK = " (simulated)"
+"""The end of the titles and names of figures of simulated models."""
 
 RUNS_LENGTH, CARDS_LENGTH, DRAWS_LENGTH = 25, 50, 20
 """Rows on a page."""
@@ -77,7 +80,7 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
         gains = [*figures["gains"], *filter(None, [figures["misfit_harm"]])]
         context |= {
             "gains": gains,
-            "gains_plot": plots.show(_plot("gains", "Gains with 95 % intervals", gains)) if gains else None,
+            "gains_plot": plots.show(_plot("gains", gains, simulated=_is_simulated(run))) if gains else None,
             "kinds": figures["kinds"],
             "overlaps": figures["overlaps"],
             "uptake": _uptake_table(figures["uptake"]),
@@ -94,18 +97,26 @@ def hint_card(request: HttpRequest, card_id: int) -> HttpResponse:
     card = get_object_or_404(
         HintCard.objects.select_related("event__session", "problem__dataset", "judgement"), pk=card_id
     )
-    placements = card.placements.select_related("state__run").order_by("-state__run__fixed_at", "pk")
-    states = list(placements.values_list("state", flat=True))
+    placements = list(card.placements.select_related("state__run").order_by("-state__run__fixed_at", "pk"))
+    states = [one.state_id for one in placements]
     draws = ReplayDraw.objects.filter(Q(card=card, arm="hint") | ~Q(arm="hint"), state__in=states)
+    shown = placements[:CARDS_LENGTH]
+    counted = _rights(draws.filter(state__in=[one.state_id for one in shown]))
     if run := request.GET.get("replay", ""):
         draws = draws.filter(state__run=_uuid(run))
     if (arm := request.GET.get("arm", "")) in ReplayDraw.Arm.values:
         draws = draws.filter(arm=arm)
-    rows = draws.select_related("state__run", "card").defer("state__messages", "reasoning").order_by("pk")
+    order = Case(*(When(arm=name, then=place) for place, name in enumerate(ReplayDraw.Arm.values)))
+    rows = draws.select_related("state__run", "card").defer("state__messages", "reasoning")
+    rows = rows.order_by("-state__run__fixed_at", "state", order, "number")
     page = Paginator(rows, DRAWS_LENGTH).get_page(request.GET.get("page"))
     context = {
         "card": card,
-        "placements": placements[:CARDS_LENGTH],
+        "placements": [
+            (one, [(name, *counted.get((one.state_id, name), (0, 0))) for name in ReplayDraw.Arm.values])
+            for one in shown
+        ],
+        "simulated": any(one.state.run.manifest["scripted_model"] for one in shown),
         "arm": arm,
         "arms": ReplayDraw.Arm.values,
         "replay": run,
@@ -114,6 +125,13 @@ def hint_card(request: HttpRequest, card_id: int) -> HttpResponse:
         "draws": [(one, program_diff(one.state.program, one.program)) for one in page.object_list],
     }
     return render(request, "tutoring/replays/card.html", context)
+
+
+def _rights(draws: QuerySet[ReplayDraw]) -> dict[tuple[int, str], tuple[int, int]]:
+    """Return the numbers of right and of judged draws by state and arm."""
+    judged = draws.filter(right__isnull=False).order_by().values_list("state", "arm")
+    counted = judged.annotate(won=Count("pk", filter=Q(right=True)), total=Count("pk"))
+    return {(state, arm): (won, total) for state, arm, won, total in counted}
 
 
 def _uuid(text: str) -> UUID | None:
@@ -131,14 +149,18 @@ def _row(run: ReplayRun) -> dict[str, Any]:
         "gain": found.get("gain"),
         "content": found.get("content gain"),
         "receptivity": receptivity_text(figures["receptivity"]) if figures.get("receptivity") else "",
-        "scripted": run.manifest["scripted_model"],
+        "scripted": _is_simulated(run),
     }
+
+
+def _is_simulated(run: ReplayRun) -> bool:
+    return bool(run.manifest["scripted_model"])
 
 
 def _by_model(title: str, name: str, runs: Sequence[ReplayRun]) -> ForestPlot | None:
     """Return one gain of each run; None without any."""
     found = [
-        (f"{run.model_spec}, {run.mode}", one)
+        (f"{run.model_spec}, {run.mode}{SIMULATED_MARK if _is_simulated(run) else ''}", one)
         for run in runs
         for one in (run.figures or {})["gains"]
         if one["name"] == name
@@ -154,10 +176,10 @@ def _by_model(title: str, name: str, runs: Sequence[ReplayRun]) -> ForestPlot | 
     )
 
 
-def _plot(name: str, title: str, gains: Sequence[Mapping[str, Any]]) -> ForestPlot:
+def _plot(name: str, gains: Sequence[Mapping[str, Any]], *, simulated: bool) -> ForestPlot:
     return ForestPlot(
         name=name,
-        title=title,
+        title=f"Gains with 95 % intervals{SIMULATED_MARK if simulated else ''}",
         estimates=[_forest_row(f"{one['name']}: {one['first']} − {one['second']}", one) for one in gains],
         scale=POINTS,
         axis="first − second, percentage points",

@@ -56,6 +56,10 @@ def test_receptivity_lists_the_replays_with_their_figures(researcher: Client, pr
 def test_simulated_replays_say_so(researcher: Client, problems: list[Problem]):
     run = store_replay(problems, manifest={"excluded": {}, "scripted_model": True, "thresholds": {}})
     assert "simulated" in shown(researcher, "/runs/receptivity/")
+    file = researcher.get(f"{run.get_absolute_url()}?plot=gains&as=svg").content.decode()
+    assert "(simulated)" in file
+    card = HintCard.objects.order_by("pk")[0]
+    assert "simulated" in shown(researcher, card.get_absolute_url())
     assert "Simulated: the replies are scripted" in shown(researcher, run.get_absolute_url())
 
 
@@ -83,6 +87,8 @@ def test_a_card_shows_its_draws_with_their_differences(researcher: Client, probl
     assert "Look at the sample." in page
     assert "1 line added, 1 line removed" in page
     assert "hint, draw 0 right solved" in page
+    assert "hint: 3 of 4 neutral: 0 of 4 verdict: 1 of 4 sham: 0 of 4" in page
+    assert page.index("hint, draw 3") < page.index("neutral, draw 0") < page.index("sham, draw 3")
     only = shown(researcher, f"{card.get_absolute_url()}?replay={run.pk}&arm=sham")
     assert "sham, draw 0" in only
     assert "hint, draw 0" not in only
