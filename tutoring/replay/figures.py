@@ -8,6 +8,10 @@ from typing import Any
 
 from django.db.models import Count, Q
 
+from benchmark.providers import parse_model_spec
+from benchmark.reports.cutoffs import cutoff_of
+from benchmark.reports.groups import side_of
+from benchmark.reports.memory import SIDES
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun
 from tutoring.models.program_scores import ScoreFigures
 from tutoring.replay.applicability import label_figures, settled_label
@@ -43,13 +47,28 @@ def figures_of(run: ReplayRun) -> dict[str, Any]:
     )
     shared, hinted = _counts(run)
     placed = [_placed(row, run, shared, hinted) for row in rows]
-    found = receptivity(placed)
     carried = portability(placed)
     return {
         "problems": len({one.problem for one in placed}),
         "placements": len(placed),
         "draws": sum(total for _, total in (*shared.values(), *hinted.values())),
         "unjudged": ReplayDraw.objects.filter(state__run=run, right=None).count(),
+        **_gains(placed),
+        "portability": carried and _share(carried),
+        "misfit_harm": _gain(harm) if (harm := misfit_harm(placed)) else None,
+        "kinds": [_gain(one) for one in kind_gains(placed)],
+        "uptake": _uptake(run),
+        "overlaps": _overlap_curve(rows, placed) if run.mode == ReplayRun.Mode.OWN else [],
+        "near_misses": _near_misses(rows, hinted),
+        "labels": _labels(rows),
+        "cutoff": _by_cutoff(run, rows, placed),
+    }
+
+
+def _gains(placed: Sequence[Placed]) -> dict[str, Any]:
+    """Return the gains and the receptivity of the placements."""
+    found = receptivity(placed)
+    return {
         "gains": [_gain(one) for name in CONTRASTS if (one := gain(name, placed))],
         "receptivity": found
         and {
@@ -58,14 +77,21 @@ def figures_of(run: ReplayRun) -> dict[str, Any]:
             "ratio": found.found.ratio,
             "ranges": [list(one) for one in found.found.ranges],
         },
-        "portability": carried and _share(carried),
-        "misfit_harm": _gain(harm) if (harm := misfit_harm(placed)) else None,
-        "kinds": [_gain(one) for one in kind_gains(placed)],
-        "uptake": _uptake(run),
-        "overlaps": _overlap_curve(rows, placed) if run.mode == ReplayRun.Mode.OWN else [],
-        "near_misses": _near_misses(rows, hinted),
-        "labels": _labels(rows),
     }
+
+
+def _by_cutoff(run: ReplayRun, rows: Sequence[Placement], placed: Sequence[Placed]) -> dict[str, Any] | None:
+    """Return the gains for problems before and after the cutoff of the model; None if it is unknown."""
+    cutoff = run.model.cutoff or cutoff_of(parse_model_spec(run.model_spec).model)
+    if cutoff is None:
+        return None
+    sides = [side_of(row.state.problem.contest_date, cutoff) for row in rows]
+    groups = [
+        {"side": side, **_gains([one for one, own in zip(placed, sides, strict=True) if own == side])}
+        for side in SIDES
+        if side in sides
+    ]
+    return {"date": cutoff.isoformat(), "groups": groups}
 
 
 Counts = dict[tuple[int, str], tuple[int, int]]

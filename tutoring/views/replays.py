@@ -17,6 +17,7 @@ from accounts.roles import Role, requires_role
 from benchmark.plots import POINTS, ForestPlot, ForestRow
 from benchmark.rendering import program_diff
 from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.reports.memory import SIDES
 from benchmark.views.plots import PagePlots
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun
 from tutoring.replay.applicability import KINDS, missing_labels, with_label
@@ -51,7 +52,10 @@ def receptivity(request: HttpRequest) -> HttpResponse:
 @require_GET
 @for_researchers
 def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
-    """Show the figures of a replay and its placements. Query: fit, label (see `label_kind`), page."""
+    """Show the figures of a replay and its placements.
+
+    Query: fit, label (see `label_kind`), side (of the cutoff), page.
+    """
     run = get_object_or_404(ReplayRun.objects.select_related("model"), pk=replay_id)
     placements = Placement.objects.filter(state__run=run).select_related(
         "card__event__session", "state__problem__dataset"
@@ -62,8 +66,11 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
         placements = with_label(placements, label)
     plots = PagePlots(request)
     figures: Mapping[str, Any] = run.figures or {}
+    if (side := request.GET.get("side", "")) in SIDES and figures.get("cutoff"):
+        placements = placements.filter(_on_side(side, figures["cutoff"]["date"]))
     context = {
         "run": run,
+        "side": side,
         "row": _row(run),
         "notices": notices(run),
         "fit": fit,
@@ -86,6 +93,7 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
             "uptake": _uptake_table(figures["uptake"]),
             "near_misses": figures["near_misses"].items(),
             "labels": _label_table(figures.get("labels")),
+            "cutoff": _cutoff_table(figures.get("cutoff")),
         }
     return plots.render("tutoring/replays/replay.html", context)
 
@@ -189,6 +197,36 @@ def _plot(name: str, gains: Sequence[Mapping[str, Any]], *, simulated: bool) -> 
 def _forest_row(label: str, one: Mapping[str, Any]) -> ForestRow:
     method = INTERVAL_NAMES[one["method"]] if one["method"] else ""
     return ForestRow(label, one["mean"], one["low"], one["high"], one["problems"], method)
+
+
+def _on_side(side: str, cutoff: str) -> Q:
+    """Return the filter of placements on problems on this side of the cutoff (see `side_of`)."""
+    match side:
+        case "before":
+            return Q(state__problem__contest_date__lte=cutoff)
+        case "after":
+            return Q(state__problem__contest_date__gt=cutoff)
+    return Q(state__problem__contest_date=None)
+
+
+def _cutoff_table(cutoff: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the date of the cutoff, and the figures of each side; None without a cutoff."""
+    if not cutoff:
+        return None
+    rows = []
+    for group in cutoff["groups"]:
+        found = {one["name"]: one for one in group["gains"]}
+        ratio = group["receptivity"]
+        rows.append(
+            {
+                "side": group["side"],
+                "gain": found.get("gain"),
+                "content": found.get("content gain"),
+                "receptivity": receptivity_text(ratio) if ratio else "",
+                "problems": ratio["problems"] if ratio else 0,
+            }
+        )
+    return {"date": cutoff["date"], "rows": rows}
 
 
 def _label_table(labels: Mapping[str, Any] | None) -> dict[str, Any] | None:
