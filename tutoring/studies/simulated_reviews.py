@@ -20,7 +20,7 @@ _HELP, _NEUTRAL = "A2", "A6"
 """The clauses of a message with a hint and of one without."""
 
 _BOTH_ABOVE, _ONE_ABOVE = 8, 6
-"""Of so many hints, one is labelled a level higher by both reviewers, and one by a single reviewer."""
+"""One of 8 hints is labelled a level higher by both reviewers, and one of 6 by a single reviewer."""
 
 
 def review_rehearsal(study: Study, reviewers: tuple[User, User]) -> int:

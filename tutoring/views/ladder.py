@@ -5,11 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from benchmark.models import Run
-from benchmark.plots import POINTS, SHARES, Curve, CurvePlot, CurvePoint, ForestPlot, ForestRow, Plot
+from benchmark.plots import (
+    POINTS,
+    SHARES,
+    Curve,
+    CurvePlot,
+    CurvePoint,
+    ForestPlot,
+    ForestRow,
+    Plot,
+    mark_svg,
+)
 from benchmark.reports.formatting import INTERVAL_NAMES
 from benchmark.views.access import listed_runs, runs_from_query
 from benchmark.views.plots import PagePlots
@@ -55,6 +66,7 @@ def ladder(request: HttpRequest) -> HttpResponse:
         "shown": {plot.name: plots.show(plot) for plot in _plots(figures)} if figures else {},
     }
     if figures:
+        context["marks"] = [mark_safe(mark_svg(number)) for number in range(2)]  # noqa: S308  (no text of people)
         context["curve"] = list(zip(figures.curve, figures.addresses, strict=True))
         if comparison := figures.comparison:
             context["caps"] = list(zip(figures.arms, comparison.rates, comparison.fitted, strict=True))

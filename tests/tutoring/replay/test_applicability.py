@@ -84,7 +84,8 @@ def client_of(user: User) -> Client:
 
 
 def test_all_near_placements_and_a_fifth_of_the_others_are_labelled_in_a_random_order():
-    fits: list[Fit] = ["near"] * 7 + ["other"] * 10 + ["same"] * 6 + ["unknown"] * 5
+    counts: dict[Fit, int] = {"near": 7, "other": 10, "same": 6, "unknown": 5}
+    fits = [fit for fit, count in counts.items() for _ in range(count)]
     orders = label_orders(fits, 307)
     assert orders == label_orders(fits, 307)
     assert orders != label_orders(fits, 308)
