@@ -62,7 +62,7 @@ class PlanePlot(Plot):
         return drawing
 
     def _draw_axes(self, drawing: Drawing, axes: _PlaneAxes) -> None:
-        for value in ticks(axes.low, axes.high):
+        for value in ticks(axes.low, axes.high, 8):
             y = axes.down(value)
             drawing.line("grid", _LEFT, y, _WIDTH - _RIGHT, y)
             drawing.text(_LEFT - 6, y + 4, self.scale.tick(value), anchor="end")

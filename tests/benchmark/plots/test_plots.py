@@ -186,7 +186,7 @@ def test_a_plane_places_points_by_both_values_and_names_them_in_its_legend_and_t
     drawn = PLANE.drawing()
     assert "free: −20.0 [−40.0, +10.0] at 0 dollars" in drawn.label
     marks = r'cx="([\d.]+)" cy="([\d.]+)" r="4.5"|<rect class="mark" x="([\d.]+)" y="([\d.]+)"'
-    circle, square = re.findall(marks, drawn.svg())[:2]
+    circle, _legend, square = re.findall(marks, drawn.svg())[:3]
     assert float(circle[0]) > float(square[2]), "dearer points are to the right"
     assert float(circle[1]) < float(square[3]), "higher gains are above"
     assert "no-difference" in drawn.svg()

@@ -92,6 +92,7 @@ def test_minutes_and_dollars_for_each_solved_problem(capsys: pytest.CaptureFixtu
     assert first["minutes_per_solved"]["ratio"] == pytest.approx(6)
     assert first["dollars_per_solved"]["ratio"] == pytest.approx(0.5 + 6 / 60 * 30)
     assert (second["minutes_per_solved"]["ratio"], second["solved"]) == (None, 0)
+    assert second["minutes_per_solved"]["set"][0][0] >= 0, "no minutes are negative"
     assert (found["cost_plane"], found["learning"]) == ([], [])
     assert found["learning_refusal"] == "A slope needs at least 5 tutors with 8 sessions each."
     unknown = figures(capsys, "--study", "hints")
@@ -136,6 +137,7 @@ def test_who_sees_what(study: Study, tutors: list[User], person: PersonFactory):
 def test_the_cost_plane_is_drawn_if_dollars_are_known(study: Study):
     gain = contrast(("arm-0", "neutral"), {"a": [1], "b": [1]}, {"a": [0], "b": [0]})
     assert gain is not None
+    study.refresh_from_db()
     points = [CostPoint("arm-0", gain, 0.75), CostPoint("unknown", gain, None)]
     found = replace(effort_figures("", study=study, sees_all=True), plane=tuple(points))
     plot = _plane(found)
