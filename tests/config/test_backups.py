@@ -345,7 +345,8 @@ def test_a_bucket_that_does_not_answer_is_one_line_and_leaves_no_backup(
     new = empty_in_bucket("site/")
     s3.stop()
     in_bucket.run(refused, "does not answer", "backup", str(tmp_path / "backups"))
-    new.refuse(backup, because="does not answer")
+    new.run(refused, "does not answer", "restore", str(backup))
+    new.run(check_empty_database)
     assert newest_backup(tmp_path / "backups") == backup
     assert not list((tmp_path / "backups").glob(".unfinished-*"))
 
