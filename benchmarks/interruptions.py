@@ -42,7 +42,6 @@ from tests import stack as stacks
 from tests.fake_providers import FakeProviders, Hold, Script, pieces_of
 from tests.postgres import Postgres, installed_programs
 from tests.stack import Stack
-from tests.tutoring import visitor
 from tests.tutoring.visitor import Visitor
 
 VICTIMS = ("client", "valkey", "streamer", "web", "worker", "model-worker", "postgresql")
@@ -131,7 +130,7 @@ def main() -> int:
         fake_providers.start()
         variables |= {"OPENAI_API_KEY": "sk-fake-000000", "OPENAI_BASE_URL": fake_providers.openai_url}
         variables |= {"TUTORING_MODEL": "openai:gpt-4o", "STREAMERS": "2"}
-        stacks.HANG = visitor.HANG = 900
+        stacks.HANG = 900
         stack = Stack(Path(folder) / "var", **variables)
         try:
             stack.wait_until_ready()

@@ -37,6 +37,7 @@ from config.secret_key import secret_key
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = version.VERSION
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
+VAR.mkdir(mode=0o700, parents=True, exist_ok=True)
 BLOBS = env_blobs("HINTBENCH_BLOBS", VAR / "blobs")
 BLOBS_CACHE = VAR / "blobs-cache"
 """The blobs of a bucket that this host has fetched."""

@@ -35,6 +35,7 @@ from tests.cached_fixtures import add_database, cached_folder
 from tests.postgres import Postgres
 from tests.problems import store_doubling
 from tests.s3 import BUCKET, S3Server
+from tests.stack import RunProgram
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tutoring.models import Protocol, Session, Withdrawal, WithdrawnSession
 from tutoring.withdrawal import withdraw_consent
@@ -213,6 +214,14 @@ def test_a_restored_site_exports_what_the_site_exported_at_the_backup(
     new.restore(later, "--replace")
     new.run(check_restored)
     assert new.export() == after
+
+
+def test_a_restore_makes_a_folder_that_does_not_exist(sqlite: Site, tmp_path: Path, run_program: RunProgram):
+    backup = sqlite.backup(tmp_path / "backups")
+    var = tmp_path / "absent" / "var"
+    restored = run_program(var, "manage.py", "restore", str(backup), SECRET_KEY="k" * 60)
+    assert restored.returncode == 0, restored.stderr
+    assert var.stat().st_mode & 0o777 == 0o700
 
 
 def check_private(folder: Path) -> None:
