@@ -23,7 +23,7 @@ def count_measures(apps, _schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tutoring", "0039_session_effort"),
+        ("tutoring", "0040_applicability_labels"),
     ]
 
     operations = [
