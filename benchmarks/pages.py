@@ -192,7 +192,6 @@ def first_views(client: Client, address: str) -> list[Time]:
     return times
 
 
-<<<<<<< HEAD
 def clear_caches() -> None:
     """Clear the caches of figures and of rendered texts, as a restart does."""
     from benchmark.metrics.intervals import wilson
@@ -221,10 +220,6 @@ def add_rows() -> None:
 
 def fill(tutor: User, count: int) -> tuple[UUID, str]:
     """Create problems and sessions; return an open session with a long dialogue and its problem's page."""
-=======
-def fill(tutor: User) -> tuple[UUID, str]:
-    """Create as many rows as a real installation has; return a session with a long dialogue and its problem's page."""
->>>>>>> main
     from django.utils import timezone
 
     from benchmark.models import Dataset, Problem

@@ -38,15 +38,9 @@ from tutoring.sessions.assignments import locked_sessions, rehearsed_sessions
 ATTEMPT_NAMES = {"first": "1", "later": "2 and later", "unknown": "unknown"}
 """Kinds of attempts. A tutor's later attempts at a problem depend on the first, so they have rows of their own."""
 
-<<<<<<< HEAD
 _RATES = ("all_sessions", "compliant", "breached")
 """The fields of a row that are rates."""
 
-FEWEST_TESTED_PROBLEMS = 6
-"""Smallest number of common problems for which a contrast is tested (docs/spec.md 9.1)."""
-
-=======
->>>>>>> main
 
 @dataclass
 class ProblemTally:
