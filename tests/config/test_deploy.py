@@ -22,7 +22,11 @@ CALL_MODELS = {"streamer", "model-worker"}
 
 CONTAINERFILE = (DEPLOY / "Containerfile").read_text()
 
-SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+SERVICES: dict[str, dict[str, Any]] = {
+    name: service
+    for file in sorted(DEPLOY.glob("compose*.yaml"))
+    for name, service in yaml.safe_load(file.read_text())["services"].items()
+}
 
 SANDBOX_OPTIONS = {"seccomp=unconfined", "apparmor=unconfined", "systempaths=unconfined"}
 
@@ -95,7 +99,13 @@ def test_the_images_contain_no_file_of_a_developer():
 
 def test_the_documents_name_the_files_and_options():
     text = (REPOSITORY / "docs" / "operator.md").read_text()
-    for name in ("deploy/Containerfile", "deploy/compose.yaml", "deploy/systemd/", *SANDBOX_OPTIONS):
+    for name in (
+        "deploy/Containerfile",
+        "deploy/compose.yaml",
+        "deploy/compose.s3.yaml",
+        "deploy/systemd/",
+        *SANDBOX_OPTIONS,
+    ):
         assert name in text, name
     for script in (REPOSITORY / "scripts").glob("test_*"):
         assert f"scripts/{script.name}" in text
