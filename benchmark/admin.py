@@ -39,6 +39,7 @@ from benchmark.models import (
     Representation,
     Run,
     Runner,
+    RunTutor,
     SimilarityRun,
     SizedGenerator,
     SlowComparison,
@@ -254,6 +255,13 @@ class GenerationAdmin(RecordedAdmin):
     list_filter = ["purpose", "finish_reason"]
     list_select_related = ["work_item__problem__dataset"]
     search_fields = ["work_item__run__id", "work_item__problem__external_id", "request_id"]
+
+
+@admin.register(RunTutor)
+class RunTutorAdmin(RecordedAdmin):
+    list_display = ["run", "model_spec", "paid_calls", "paid_input_tokens", "paid_output_tokens"]
+    list_select_related = ["run__dataset"]
+    search_fields = ["run__id", "model_spec"]
 
 
 @admin.register(Runner)

@@ -216,10 +216,17 @@ def estimates_table(
 
 def estimates_json(estimates: Mapping[str, Estimate], price: Price | None) -> dict[str, Any]:
     """Return the estimates for --json."""
-    return {
-        name: asdict(one) | {"cost_usd": None if price is None else one.cost(price)}
-        for name, one in estimates.items()
-    }
+    documents = {}
+    for name, one in estimates.items():
+        document = asdict(one) | {"cost_usd": None if price is None else one.cost(price)}
+        del document["tutor"]  # is shown beside the student's estimates, with its own price
+        documents[name] = document
+    return documents
+
+
+def tutor_estimates(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """Return the estimates of the calls to the tutor's model; empty if the run has no tutor."""
+    return {name: one.tutor for name, one in estimates.items() if one.tutor is not None}
 
 
 def send_under_bar(

@@ -8,7 +8,7 @@ from benchmark.management.interrupts import WAITING_FOR_CALLS, run_interruptibly
 from benchmark.management.progress import progress_bar, write_line
 from benchmark.methods import scoring_of
 from benchmark.model_calls import Price, RunBudget, Spending, Stop
-from benchmark.models import Run, WorkItem
+from benchmark.models import Run, RunTutor, WorkItem
 from benchmark.models.faults import describe_kinds
 from benchmark.runner import ExecutionProgress, cores, execute, monitor
 from judge import Verdict
@@ -39,6 +39,8 @@ def execute_run(run: Run, bar: "tqdm[Any]", stop: Stop, *, cancel_batches: bool 
 def _progress(run: Run, bar: "tqdm[Any]") -> ExecutionProgress:
     """Return the progress of the run so far, whose changes update the bar."""
     price, budget = Price.of_run(run), RunBudget(**run.budget)
+    tutor = RunTutor.objects.filter(run=run).first()
+    tutor_price = Price.of_run(tutor) if tutor else None
 
     def show(progress: ExecutionProgress) -> None:
         postfix = f"failed={progress.failures.total()}"
@@ -47,6 +49,8 @@ def _progress(run: Run, bar: "tqdm[Any]") -> ExecutionProgress:
         if scoring_of(run.method) != "none":
             postfix = f"solved={progress.solved}, {postfix}"
         postfix += f", {_spent(progress.spent, price, budget)}"
+        if tutor:
+            postfix += f", tutor: {_spent(progress.tutor_spent, tutor_price, RunBudget())}"
         if progress.batched:
             postfix += f", batch={progress.answered}/{progress.batched}"
         bar.set_postfix_str(postfix, refresh=False)

@@ -12,7 +12,16 @@ from benchmark.methods.algo import IMPLICIT, ITERATIVE, TAG_ENUMERATION, VERIFIE
 from benchmark.methods.composition import compose
 from benchmark.methods.dry_run import DryChain, count_calls, dry_run
 from benchmark.methods.episodic import EPISODIC
-from benchmark.methods.method import Chain, Example, Method, PlannedRun, Preparation, Scoring
+from benchmark.methods.method import (
+    Chain,
+    Example,
+    Method,
+    PlannedRun,
+    Preparation,
+    Role,
+    Scoring,
+    TutorModel,
+)
 from benchmark.methods.oracle_assisted import ORACLE_ASSISTED
 from benchmark.methods.profiles import PROFILES, Profile
 from benchmark.methods.program_tester import ProgramTester, VerifierScore
@@ -79,10 +88,12 @@ __all__ = [
     "ReflexionSettings",
     "RepresentationSettings",
     "RetrySettings",
+    "Role",
     "Scoring",
     "Selection",
     "SemanticSettings",
     "SettingsError",
+    "TutorModel",
     "VerifierScore",
     "VerifierSettings",
     "count_calls",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from benchmark.methods.method import Method, TextLibrary
+from benchmark.methods.method import Method, Role, TextLibrary
 from benchmark.methods.program_tester import DryProgramTester
 from benchmark.methods.settings import MethodSettings
 from benchmark.models import Generation
@@ -24,6 +24,7 @@ class DryRequest:
     purpose: Generation.Purpose
     retrieval: Mapping[str, Any] | None
     shared: bool
+    role: Role
 
     @property
     def characters(self) -> int:
@@ -49,6 +50,7 @@ class DryChain:
         prepared: Mapping[str, Any] | None = None,
         language: str = "python",
         reply_characters: int = 40,
+        tutor_reply: str = "",
     ) -> None:
         self.task = task
         self.prepared = prepared or {}
@@ -61,6 +63,7 @@ class DryChain:
         )
         self._read = library.read_once
         self._passes = passes
+        self._tutor_reply = tutor_reply
         self._verdict = Verdict.AC if passes else Verdict.WA
         begin, end = f"```{language}\nprint(", ")\n```"
         self._reply = begin + "x" * max(1, reply_characters - len(begin) - len(end)) + end
@@ -76,9 +79,12 @@ class DryChain:
         *,
         retrieval: Mapping[str, Any] | None = None,
         shared: bool = False,
+        role: Role = "student",
     ) -> Generation:
         """Record the prompt and return the placeholder reply."""
-        self.requests.append(DryRequest(prompt, purpose, retrieval, shared))
+        self.requests.append(DryRequest(prompt, purpose, retrieval, shared, role))
+        if role == "tutor":
+            return Generation(purpose=purpose, text=self._tutor_reply)
         text = "x" if purpose == Generation.Purpose.DRAFT else self._reply
         return Generation(purpose=purpose, text=text, code=text)
 
@@ -119,7 +125,8 @@ def count_calls(method: Method) -> str:
 
 def _example_chain(method: Method, task: VisibleProblem, *, passes: bool) -> DryChain:
     example = method.example()
-    return DryChain(task, _MinimalLibrary(example.texts), passes=passes, prepared=example.prepared)
+    library = _MinimalLibrary(example.texts)
+    return DryChain(task, library, passes=passes, prepared=example.prepared, tutor_reply=method.tutor_reply)
 
 
 class _MinimalLibrary:

@@ -6,12 +6,15 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from benchmark.methods.program_tester import ProgramTester
 from benchmark.methods.settings import MethodSettings
-from benchmark.models import Dataset, Generation, Problem
+from benchmark.models import Dataset, Generation, LanguageModel, Problem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
-from benchmark.providers import ModelSpec
+from benchmark.providers import ModelSpec, Parameters
 from benchmark.retrieval import SearchCorpus
 
 T = TypeVar("T")
+
+Role = Literal["student", "tutor"]
+"""The part that a model has in a run: it writes the attempts, or the messages of a tutor."""
 
 Scoring = Literal["pass", "refine", "none"]
 """The score of a chain: pass@k of independent attempts, Refine@K of successive attempts, or none without attempts."""
@@ -58,8 +61,9 @@ class Chain(TextLibrary, Protocol):
         *,
         retrieval: Mapping[str, Any] | None = None,
         shared: bool = False,
+        role: Role = "student",
     ) -> Generation:
-        """Return the reply to the chain's next prompt, from the database if the chain already sent it.
+        """Return the reply of the role's model to the chain's next prompt, stored if the chain already sent it.
 
         A prompt that is repeated within a chain gets a reply of its own. A `shared` prompt gets the same reply in all
         chains of its problem. `retrieval` is the source of the texts in the prompt; it is stored with the reply.
@@ -102,6 +106,15 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
+class TutorModel:
+    """The model that a run has in the role of the tutor. `row` is its version if a label named it."""
+
+    spec: ModelSpec
+    parameters: Parameters
+    row: LanguageModel | None = None
+
+
+@dataclass(frozen=True)
 class Preparation:
     """What a method fixes when a run starts."""
 
@@ -113,6 +126,8 @@ class Preparation:
     """JSON for the manifest of the run, which every chain gets as `Chain.prepared`."""
     chains: Mapping[str, int] | None = None
     """Chains of each problem by its id; None: the attempts of the run."""
+    tutor: TutorModel | None = None
+    """The model in the role of the tutor; None: the method has no such role."""
 
 
 def prepare_nothing(planned: PlannedRun) -> Preparation:
@@ -168,5 +183,7 @@ class Method:
     """Whether new runs get draw numbers above those of all earlier runs with the model, unless --draws is given."""
     judges_every_program: bool = False
     """Whether every program of a chain is judged on the samples and on all tests, and not only the attempt."""
+    tutor_reply: str = ""
+    """The placeholder reply of a tutor's model in dry runs."""
     example: Callable[[], Example] = Example
     """Returns an example of a run with the default settings."""

@@ -1,5 +1,6 @@
 """Prices, budgets and the spending of a run."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -136,6 +137,16 @@ class Spending:
         }
 
 
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of costs in US dollars; None if one of them is unknown."""
+    total = 0.0
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total
+
+
 @dataclass(frozen=True)
 class RunBudget:
     """Bounds on the spending of a whole run; None: no bound. `cost` is in US dollars and needs a price."""
@@ -144,16 +155,26 @@ class RunBudget:
     tokens: int | None = None
     calls: int | None = None
 
-    def used_up(self, spent: Spending, price: Price | None, *, in_flight: int = 0) -> str:
+    def used_up(
+        self,
+        spent: Spending,
+        price: Price | None,
+        *,
+        in_flight: int = 0,
+        others: Sequence[tuple[Spending, Price | None]] = (),
+    ) -> str:
         """Return why no further call may begin, or blank.
 
-        Calls in flight count as calls; their tokens count when they are known.
+        Calls in flight count as calls; their tokens count when they are known. `others` are the spending and the prices
+        of further models that share the budget.
         """
+        costs = [spent.cost(price), *(part.cost(other) for part, other in others)]
+        spent = sum((part for part, _ in others), spent)
         if self.calls is not None and spent.calls + in_flight >= self.calls:
             return f"the budget of {self.calls:,} calls is used up"
         if self.tokens is not None and spent.tokens >= self.tokens:
             return f"the budget of {self.tokens:,} tokens is used up ({spent.tokens:,} spent)"
-        cost = spent.cost(price)
+        cost = total_cost(costs)
         if self.cost is not None and (cost is None or cost >= self.cost):
             known = "at an unknown price" if cost is None else f"{cost:,.2f} spent"
             return f"the budget of {self.cost:,.2f} US dollars is used up ({known})"

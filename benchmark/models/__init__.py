@@ -13,7 +13,7 @@ from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolutio
 from benchmark.models.processes import Process
 from benchmark.models.program_operations import ProgramOperation
 from benchmark.models.rejudging import ProblemVersion, RejudgedProgram, Rejudging
-from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, WorkItem
+from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, RunTutor, WorkItem
 from benchmark.models.similarity import (
     Option,
     Question,
@@ -60,6 +60,7 @@ __all__ = [
     "Rejudging",
     "Representation",
     "Run",
+    "RunTutor",
     "Runner",
     "SimilarityRun",
     "SizedGenerator",

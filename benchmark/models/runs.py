@@ -87,6 +87,28 @@ class Run(MeteredRun):
         return str(self.manifest.get("failures", "wrong"))
 
 
+class RunTutor(MeteredRun):
+    """The model in the role of the tutor in a run: its price, limits and usage, beside those of the student.
+
+    The budget is the run's: it bounds what both roles spend together.
+    """
+
+    run = models.OneToOneField(Run, primary_key=True, on_delete=models.CASCADE, related_name="tutor")
+    model = models.ForeignKey(
+        LanguageModel,
+        on_delete=models.PROTECT,
+        related_name="tutored_runs",
+        help_text="The version of the tutor's model.",
+    )
+    parameters = models.JSONField(help_text="Sampling parameters of the tutor's requests, as sent.")
+
+    class Meta:
+        ordering = ["run"]
+
+    def __str__(self) -> str:
+        return f"{self.model_spec} as the tutor of run {self.run_id}"
+
+
 class DrawCounter(models.Model):
     """The highest draw number of the runs with one model."""
 
@@ -180,6 +202,7 @@ class Generation(models.Model):
         REPAIR = "repair", "repair (an attempt after the verdict on the previous one)"
         SESSION = "session", "session (a reply to a tutor's message)"
         RECORDED = "recorded", "recorded (a reply of another session that the chain begins with, at no cost)"
+        TUTOR = "tutor", "tutor (a draft of the tutor's model, never an attempt)"
 
     # Its index is the constraint's.
     work_item = models.ForeignKey(

@@ -116,7 +116,7 @@ def candidates_of_run(run: Run, *, judge_missing: bool) -> Iterator[NamedCandida
     Problems with samples only have no official verdict.
     """
     rows = Generation.objects.filter(work_item__run=run).exclude(
-        purpose__in=(Generation.Purpose.VERIFIER, Generation.Purpose.DRAFT)
+        purpose__in=(Generation.Purpose.VERIFIER, Generation.Purpose.DRAFT, Generation.Purpose.TUTOR)
     )
     rows = rows.exclude(code="").select_related("work_item__problem__dataset")
     for row in rows.order_by("work_item__problem__external_id", "work_item__chain", "step"):

@@ -32,6 +32,7 @@ StoppingRule = Literal["last", "samples", "perfect"]
 """The program that counts: the last; the first that passes the samples, else the last; any that is right."""
 
 _MARKER = re.compile(r"\[hint ([\w-]+)/([\w-]+) level ([1-4])\]")
+_IDEA = re.compile(r"\[idea ([\w-]+)\]")
 _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _SHINGLE = 6
 _QUOTED_SHARE = 0.2
@@ -186,6 +187,14 @@ def hint_text(slug: str, bug: str, level: int) -> str:
     return f"Look again at one part of your program. [hint {slug}/{bug} level {level}]"
 
 
+def idea_text(slug: str) -> str:
+    """Return a message that gives the solution away in words of its own: it has the effect of the official analysis.
+
+    Its marker works with and without a program, as a solution does.
+    """
+    return f"Here is another way to look at it, with which the rest is easy to finish. [idea {slug}]"
+
+
 def bug_of(world: World, slug: str, reply: str) -> str | None:
     """Return the name of the bug in the last program of a reply; blank: it is right; None: no program of the world."""
     programs = {_collapse(code): name for name, code in _programs(world, slug).items()}
@@ -259,7 +268,7 @@ def _levels(said: str, slug: str, bug: str) -> list[int]:
 
 def _leaks(slug: str, problem: WorldProblem, said: str) -> list[float]:
     effects = []
-    if len(said) > 200 and _quotes(said, slug):
+    if slug in _IDEA.findall(said) or (len(said) > 200 and _quotes(said, slug)):
         effects.append(problem.leak.analysis)
     collapsed = _collapse(said)
     if any(program in collapsed for program in _accepted(slug)):

@@ -11,7 +11,7 @@ from benchmark.model_calls import Price, Spending, caps
 from benchmark.model_calls.budget import RunBudget
 from benchmark.model_calls.caps import CapState
 from benchmark.model_calls.ledger import Account
-from benchmark.models import Generation, Run, WorkItem
+from benchmark.models import Generation, Run, RunTutor, WorkItem
 from benchmark.models.faults import count_by_kind
 from benchmark.reports.cached_report import item_counts
 from benchmark.reports.formatting import format_spent_money
@@ -49,6 +49,8 @@ class RunProgress:
     budget: RunBudget
     caps: list[CapState]
     seconds_left: float | None
+    tutor: tuple[str, list[SpentOf]] | None
+    """The model in the role of the tutor and what it has spent; None: no such role. The budget bounds both roles."""
 
     @property
     def failed(self) -> int:
@@ -73,6 +75,11 @@ def run_progress(run: Run, now: datetime) -> RunProgress:
     total, done = sum(counts.values()), counts.get(WorkItem.State.DONE, 0)
     price = Price.of_run(run)
     account = Account.of_run(run)
+    tutor = RunTutor.objects.filter(run=run).first()
+    accounts = [account, *([Account.of_run(tutor)] if tutor else [])]
+    applicable = [
+        state for one in accounts if not (one.price and one.price.is_free) for state in caps.states(one)
+    ]
     return RunProgress(
         total=total,
         done=done,
@@ -80,8 +87,11 @@ def run_progress(run: Run, now: datetime) -> RunProgress:
         paid=Spending.of_run(run),
         price=price,
         budget=RunBudget(**run.budget),
-        caps=[] if price is not None and price.is_free else caps.states(account),
+        caps=list({state.cap.pk: state for state in applicable}.values()),
         seconds_left=_seconds_left(run, total - done - failed, now) if run.state == Run.State.OPEN else None,
+        tutor=(tutor.model_spec, spending_of(Spending.of_run(tutor), Price.of_run(tutor), RunBudget()))
+        if tutor
+        else None,
     )
 
 

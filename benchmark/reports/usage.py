@@ -6,7 +6,7 @@ from django.db.models import Count, Sum
 
 from benchmark.model_calls import Price
 from benchmark.model_calls.pricing import price_for
-from benchmark.models import Generation, Run
+from benchmark.models import Generation, Run, RunTutor
 from benchmark.providers import is_scripted, parse_model_spec
 
 TOKEN_KINDS = ("input", "output", "cached_input", "reasoning")
@@ -41,16 +41,19 @@ class Usage:
 
 
 def measure_usage(run: Run, usual_price: Price | None = None) -> Usage:
-    """Return the usage of a run. An index alone answers the one query.
+    """Return the usage of a run. An index alone answers the query over the replies.
+
+    The calls of a model in the role of the tutor have another price and are left out; `RunTutor` counts them.
 
     `usual_price` overrides the price stored with the run. It is the price of single calls; a run in batches has the
     discount of batches.
     """
     sums = {f"{kind}_sum": Sum(f"{kind}_tokens") for kind in TOKEN_KINDS}
     known = {f"{kind}_known": Count(f"{kind}_tokens") for kind in TOKEN_KINDS}
-    row = Generation.objects.filter(work_item__run=run).aggregate(
-        generations=Count("pk"), seconds=Sum("latency"), **sums, **known
-    )
+    replies = Generation.objects.filter(work_item__run=run)
+    if RunTutor.objects.filter(run=run).exists():
+        replies = replies.exclude(purpose=Generation.Purpose.TUTOR)
+    row = replies.aggregate(generations=Count("pk"), seconds=Sum("latency"), **sums, **known)
     generations: int = row["generations"]
     tokens = tuple(
         Tokens(kind, row[f"{kind}_sum"] or 0, generations - row[f"{kind}_known"]) for kind in TOKEN_KINDS

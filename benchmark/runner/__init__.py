@@ -2,7 +2,13 @@
 
 from benchmark.runner.answer_judging import judge_answers, unjudged_answers
 from benchmark.runner.distribution import QueueUnavailableError, connected_workers, dispatch, monitor
-from benchmark.runner.estimate import RUN_ASSUMPTIONS, Estimate, estimate, estimate_from_pilot
+from benchmark.runner.estimate import (
+    RUN_ASSUMPTIONS,
+    TUTOR_ASSUMPTIONS,
+    Estimate,
+    estimate,
+    estimate_from_pilot,
+)
 from benchmark.runner.execution import ExecutionProgress, execute
 from benchmark.runner.judges import cores
 from benchmark.runner.plan import (
@@ -21,6 +27,7 @@ from benchmark.runner.plan import (
 
 __all__ = [
     "RUN_ASSUMPTIONS",
+    "TUTOR_ASSUMPTIONS",
     "CannotRunError",
     "Draws",
     "Estimate",

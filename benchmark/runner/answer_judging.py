@@ -16,7 +16,7 @@ from benchmark.models import CachedRunReport, Generation, Judgement, Run, WorkIt
 from benchmark.reports.cached_report import store_report
 from benchmark.runner.judges import JudgementRequests
 
-_WITHOUT_PROGRAM = (Generation.Purpose.VERIFIER, Generation.Purpose.CRITIQUE)
+_WITHOUT_PROGRAM = (Generation.Purpose.VERIFIER, Generation.Purpose.CRITIQUE, Generation.Purpose.TUTOR)
 
 
 def unjudged_answers(run: Run) -> list[int]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from benchmark.methods import Role
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.models import Generation, Judgement, TestCase, WorkItem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
@@ -63,9 +64,10 @@ class StoredChain:
         *,
         retrieval: Mapping[str, Any] | None = None,
         shared: bool = False,
+        role: Role = "student",
     ) -> Generation:
         """See `benchmark.methods.Chain`. Raises ProviderError and PromptChangedError."""
-        request = self._next_request(prompt, purpose, retrieval, shared=shared)
+        request = self._next_request(prompt, purpose, retrieval, shared=shared, role=role)
         return self._checked(
             request, self._stored.get(request.step) or await self._services.replies.reply_to(request)
         )
@@ -88,12 +90,15 @@ class StoredChain:
         retrieval: Mapping[str, Any] | None,
         *,
         shared: bool,
+        role: Role = "student",
     ) -> ChainRequest:
         step, prompt_hash = self._steps, prompt.hash
         repetition = self._sent[prompt_hash]
         self._steps += 1
         self._sent[prompt_hash] += 1
-        return ChainRequest(self._item, step, purpose, prompt, prompt_hash, retrieval, repetition, shared)
+        return ChainRequest(
+            self._item, step, purpose, prompt, prompt_hash, retrieval, repetition, shared, role
+        )
 
     def _checked(self, request: ChainRequest, reply: Generation) -> Generation:
         """Return the reply after it is added to the answers. Raises PromptChangedError for one to another prompt."""

@@ -21,7 +21,7 @@ import judge
 from benchmark import judging
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.stopping import Stop
-from benchmark.models import Run, WorkItem
+from benchmark.models import Run, RunTutor, WorkItem
 from benchmark.providers import ProviderError
 from benchmark.reports.progress import failures_by_kind
 from benchmark.runner import leases
@@ -171,6 +171,8 @@ def _update(run: Run, progress: ExecutionProgress, stop_reason: str) -> bool:
         progress.solved = run.items.filter(judgement__verdict=Verdict.AC, state=WorkItem.State.DONE).count()
         run.refresh_from_db()
         progress.spent = Spending.of_run(run)
+        if tutor := RunTutor.objects.filter(run=run).first():
+            progress.tutor_spent = Spending.of_run(tutor)
         open_run = Run.objects.filter(pk=run.pk, state=Run.State.OPEN)
         if stop_reason:
             open_run.update(state=Run.State.STOPPED, stop_reason=stop_reason)

@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from asgiref.sync import sync_to_async
-from django.db.models import Count, Sum
+from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from benchmark.methods import DryChain, dry_run
+from benchmark.methods import DryChain, Role, dry_run
 from benchmark.metrics import t_quantile
 from benchmark.model_calls.budget import Price
-from benchmark.models import Generation, Problem, Run
+from benchmark.models import Generation, Problem, Run, RunTutor
 from benchmark.prompts import VisibleProblem
 from benchmark.runner.plan import RunPlan
 from benchmark.runner.texts import SearchTexts
@@ -29,6 +29,8 @@ class Assumption:
     reply_tokens: int
     characters_per_token: float
     passes: bool
+    tutor_tokens: int
+    """Assumed tokens of a message of the tutor's model."""
 
     def reply_within(self, longest: int | None) -> int:
         """Return the tokens of a reply with the bound `longest`; None: no bound."""
@@ -38,9 +40,9 @@ class Assumption:
 
 
 ASSUMPTIONS = (
-    Assumption("low", 500, 4.5, passes=True),
-    Assumption("expected", 1_500, 4.0, passes=False),
-    Assumption("high", 8_000, 3.0, passes=False),
+    Assumption("low", 500, 4.5, passes=True, tutor_tokens=100),
+    Assumption("expected", 1_500, 4.0, passes=False, tutor_tokens=200),
+    Assumption("high", 8_000, 3.0, passes=False, tutor_tokens=4_000),
 )
 """`max_output_tokens` bounds the replies; in "high" they are as long as it where it is set."""
 
@@ -49,6 +51,8 @@ RUN_ASSUMPTIONS = (
     "tokens, and no program that passes; high, the same with the longest replies (max_output_tokens, or 8,000). "
     "A token is counted as 4.5, 4 and 3 characters of a prompt."
 )
+
+TUTOR_ASSUMPTIONS = "Assumed of the tutor's model: one message a turn, of 100, 200 and 4,000 tokens."
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,8 @@ class Estimate:
     input_tokens: int
     output_tokens: int
     cached_input_tokens: int = 0
+    tutor: "Estimate | None" = None
+    """The calls of the model in the role of the tutor, which the other fields leave out; None: no such role."""
 
     def cost(self, price: Price) -> float:
         """Return the cost in US dollars."""
@@ -83,7 +89,7 @@ async def _estimate(plan: RunPlan, texts: SearchTexts) -> dict[str, Estimate]:
     for assumption in ASSUMPTIONS:
         reply = assumption.reply_within(plan.settings.max_output_tokens)
         letters = round(reply * assumption.characters_per_token)
-        prompts: list[int] = []
+        prompts: dict[Role, list[int]] = {"student": [], "tutor": []}
         for problem in sampled:
             chain = DryChain(
                 VisibleProblem.of(problem),
@@ -92,13 +98,20 @@ async def _estimate(plan: RunPlan, texts: SearchTexts) -> dict[str, Estimate]:
                 prepared=plan.prepared,
                 language=plan.settings.language,
                 reply_characters=letters,
+                tutor_reply=plan.method.tutor_reply,
             )
             for request in await dry_run(plan.method, plan.settings, chain):
-                prompts += [request.characters] * (1 if request.shared else plan.attempts)
-        input_tokens = sum(math.ceil(characters / assumption.characters_per_token) for characters in prompts)
-        estimates[assumption.name] = Estimate(
-            round(scale * len(prompts)), round(scale * input_tokens), round(scale * len(prompts) * reply)
-        )
+                prompts[request.role] += [request.characters] * (1 if request.shared else plan.attempts)
+        found = {
+            role: Estimate(
+                round(scale * len(sent)),
+                round(scale * sum(math.ceil(length / assumption.characters_per_token) for length in sent)),
+                round(scale * len(sent) * (reply if role == "student" else assumption.tutor_tokens)),
+            )
+            for role, sent in prompts.items()
+        }
+        tutor = found["tutor"] if plan.tutor else None
+        estimates[assumption.name] = replace(found["student"], tutor=tutor)
     return estimates
 
 
@@ -108,9 +121,18 @@ def estimate_from_pilot(run: Run) -> dict[str, Estimate]:
     "expected" scales the mean; "low" and "high" are the 95 % t interval over the problems of the pilot, without width
     for a single problem. Raises ValueError when the provider did not report the tokens of every reply.
     """
+    student = _from_pilot(run, Generation.objects.exclude(purpose=Generation.Purpose.TUTOR))
+    if not RunTutor.objects.filter(run=run).exists():
+        return student
+    tutor = _from_pilot(run, Generation.objects.filter(purpose=Generation.Purpose.TUTOR))
+    return {name: replace(student[name], tutor=tutor[name]) for name in student}
+
+
+def _from_pilot(run: Run, of_role: QuerySet[Generation]) -> dict[str, Estimate]:
+    """Return the estimate for one role; see `estimate_from_pilot`."""
     pilot = run.manifest["pilot"]
     rows = (
-        Generation.objects.filter(work_item__run=run)
+        of_role.filter(work_item__run=run)
         .order_by()
         .values_list("work_item__problem")
         .annotate(
@@ -120,7 +142,7 @@ def estimate_from_pilot(run: Run) -> dict[str, Estimate]:
             cached=Coalesce(Sum("cached_input_tokens"), 0),
         )
     )
-    if Generation.objects.filter(work_item__run=run, output_tokens=None).exists() or not rows:
+    if of_role.filter(work_item__run=run, output_tokens=None).exists() or not rows:
         raise ValueError("the provider did not report the tokens of its replies")
     values = np.array([row[1:] for row in rows], float)
     problems, mean = len(values), values.mean(axis=0)

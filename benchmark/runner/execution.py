@@ -5,7 +5,7 @@ import gc
 import logging
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -16,13 +16,12 @@ from django.db import connection
 from django.utils import timezone
 
 from benchmark.judging import fix_factor, scope_of_run
-from benchmark.methods import METHODS, MethodSettings
+from benchmark.methods import METHODS, MethodSettings, Role
 from benchmark.model_calls import ledger
 from benchmark.model_calls.batches import Batches, BatchHooks
 from benchmark.model_calls.budget import Price, RunBudget, Spending
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.heartbeat import send_heartbeat, unregister
-from benchmark.model_calls.ledger import Account
 from benchmark.model_calls.rate_limit import RateLimitedProvider, RateLimiter, RateLimits
 from benchmark.model_calls.stopping import (
     FATAL_KINDS,
@@ -32,7 +31,7 @@ from benchmark.model_calls.stopping import (
     StopRequestedError,
 )
 from benchmark.model_calls.waits import RetryWaits
-from benchmark.models import Generation, Judgement, Problem, Run, WorkItem
+from benchmark.models import Generation, Judgement, Problem, Run, RunTutor, WorkItem
 from benchmark.models.faults import fault_kind, judge_fault, provider_fault
 from benchmark.models.leases import HEARTBEAT
 from benchmark.models.owners import new_owner
@@ -53,8 +52,7 @@ from benchmark.runner import leases
 from benchmark.runner.chain import ChainServices, StoredChain
 from benchmark.runner.judge_workers import JudgeWorkers, judge_workers_run
 from benchmark.runner.judges import JudgeFaultError, RunJudge, judge_threads
-from benchmark.runner.reply_store import ReplyStore
-from benchmark.runner.sampling import sampling_of
+from benchmark.runner.reply_store import ModelRole, ReplyStore
 from benchmark.runner.texts import SearchTexts
 from judge import Verdict
 
@@ -71,7 +69,7 @@ _SWITCH_INTERVAL = 0.02
 
 @dataclass
 class ExecutionProgress:
-    """The progress of a run; `spent` is the spending of all its processes.
+    """The progress of a run; `spent` is the spending of all its processes, `tutor_spent` that of the tutor's model.
 
     `failures` counts failed items by kind of fault. `batched` is the number of requests that the provider has in
     batches, `answered` the number of them with a reply. `on_change` is called after each change; `report` gets messages
@@ -84,6 +82,7 @@ class ExecutionProgress:
     batched: int = 0
     answered: int = 0
     spent: Spending = field(default_factory=Spending)
+    tutor_spent: Spending = field(default_factory=Spending)
     on_change: Callable[["ExecutionProgress"], None] = lambda _progress: None
     report: Callable[[str], object] = logger.warning
 
@@ -106,26 +105,38 @@ async def execute(
     sys.setswitchinterval(_SWITCH_INTERVAL)
     spec = parse_model_spec(run.model_spec)
     batching = open_batching_provider(spec) if run.in_batches else None
-    provider = batching or open_provider(spec)
+    tutor = await asyncio.to_thread(_tutor_of, run)
+    providers: dict[Role, Provider] = {"student": batching or open_provider(spec)}
     try:
+        if tutor:
+            progress.tutor_spent = Spending.of_run(tutor)
+            providers["tutor"] = open_provider(parse_model_spec(tutor.model_spec))
         name = new_owner()
         hands_over = await asyncio.to_thread(_prepare_judging, run)
         with CommitQueue() as commits, judge_threads(judges) as pool:
             workers = JudgeWorkers(commits, stop.check, progress.report) if hands_over else None
-            resources = _Resources(name, commits, pool, workers)
-            execution = _RunExecution(run, provider, resources, progress, stop)
+            resources = _Resources(name, commits, pool, workers, tutor)
+            execution = _RunExecution(run, providers, resources, progress, stop)
             if batching:
                 execution.use_batches(batching, cancel=cancel_batches)
             try:
                 await execution.work()
             finally:
                 # Done by a thread, and therefore completed even while this task is being cancelled.
-                broken_off = execution.calls.pop_broken_off()
-                await commits.run(lambda: _conclude(run, name, stop, broken_off))
+                broken_off = execution.pop_broken_off()
+                await commits.run(lambda: _conclude(run, execution.runners, stop, broken_off))
     finally:
-        await provider.aclose()
+        for provider in providers.values():
+            await provider.aclose()
     if run.state != Run.State.OPEN:
         await asyncio.to_thread(_store_report, run)
+
+
+def _tutor_of(run: Run) -> RunTutor | None:
+    try:
+        return RunTutor.objects.select_related("run").filter(run=run).first()
+    finally:
+        connection.close()
 
 
 def _prepare_judging(run: Run) -> bool:
@@ -150,18 +161,25 @@ def _store_report(run: Run) -> None:
         connection.close()
 
 
-def _count_broken_off(run: Run, number: int) -> None:
-    if number:
-        broken_off = Spending(calls_broken_off=number)
-        broken_off.add_to(run)
-        ledger.record(Account.of_run(run), [broken_off])
+_BrokenOff = Sequence[tuple[ModelRole, int]]
+"""The number of calls that broke off, by role."""
 
 
-def _conclude(run: Run, runner: str, stop: Stop, broken_off: int) -> None:
+def _count_broken_off(calls: _BrokenOff) -> None:
+    for part, number in calls:
+        if number:
+            broken_off = Spending(calls_broken_off=number)
+            broken_off.add_to(part.metered)
+            ledger.record(part.account, [broken_off])
+
+
+def _conclude(run: Run, runners: Mapping[Role, str], stop: Stop, broken_off: _BrokenOff) -> None:
     """Release unfinished items and set the run's state: finished only when every item is settled."""
-    _count_broken_off(run, broken_off)
-    leases.release_all(run.pk, runner)
-    attended = unregister(run, runner)
+    _count_broken_off(broken_off)
+    leases.release_all(run.pk, runners["student"])
+    if "tutor" in runners:
+        unregister(None, runners["tutor"])
+    attended = unregister(run, runners["student"])
     left = run.items.exclude(state=WorkItem.State.DONE)
     if leases.is_settled(run):
         run.state, run.finished_at, run.stop_reason = Run.State.FINISHED, timezone.now(), ""
@@ -176,37 +194,56 @@ def _conclude(run: Run, runner: str, stop: Stop, broken_off: int) -> None:
 
 @dataclass(frozen=True)
 class _Resources:
-    """The name of this runner, its queue of database work, its threads for judging, and the workers that judge."""
+    """The name of this runner, its queue of database work, its threads and workers for judging, and the run's tutor."""
 
     runner: str
     commits: CommitQueue
     pool: ThreadPoolExecutor
     workers: JudgeWorkers | None
+    tutor: RunTutor | None
+
+
+class _ModelCalls:
+    """The calls of this process to the model of one role, within its rate limits."""
+
+    def __init__(self, part: ModelRole, provider: Provider, runner: str) -> None:
+        limits = RateLimits(**part.metered.limits)
+        self.part = part
+        self.runner = runner
+        self.price = Price.of_run(part.metered)
+        self.limiter = RateLimiter(limits)
+        self.provider = RateLimitedProvider(provider, self.limiter, limits)
 
 
 class _RunExecution:
     """The share of this process in a run."""
 
     def __init__(
-        self, run: Run, provider: Provider, resources: _Resources, progress: ExecutionProgress, stop: Stop
+        self,
+        run: Run,
+        providers: Mapping[Role, Provider],
+        resources: _Resources,
+        progress: ExecutionProgress,
+        stop: Stop,
     ) -> None:
-        limits = RateLimits(**run.limits)
         self._run = run
         self._runner = resources.runner
         self._method = METHODS[run.method]
         self._settings: MethodSettings = self._method.settings(**run.parameters)
-        self._sampling = sampling_of(self._settings, run.model)
+        student = ModelRole.student(run, self._settings)
+        self._calls: dict[Role, _ModelCalls] = {
+            "student": _ModelCalls(student, providers["student"], resources.runner)
+        }
+        if resources.tutor:
+            tutor = ModelRole.tutor(resources.tutor)
+            self._calls["tutor"] = _ModelCalls(tutor, providers["tutor"], new_owner())
         self._commits = resources.commits
         self._progress = progress
         self._stop = stop
-        self._model = parse_model_spec(run.model_spec).model
-        self._slots = limits.concurrency
-        self._limiter = RateLimiter(limits)
-        self.calls = RateLimitedProvider(provider, self._limiter, limits)
+        self._slots = RateLimits(**run.limits).concurrency
         self._waits = RetryWaits(progress.report)
         self._retry = self._waits.policy(stop)
         self._budget = RunBudget(**run.budget)
-        self._price = Price.of_run(run)
         self._calls_in_flight = 0
         self._open_chains = 0
         self._batches: Batches | None = None
@@ -214,7 +251,10 @@ class _RunExecution:
         self._judge = RunJudge(
             run, self._settings, resources.commits, resources.pool, stop.check, workers=resources.workers
         )
-        self._replies = ReplyStore(run, self._settings, resources.commits, self._call, self._record)
+        roles = {role: calls.part for role, calls in self._calls.items()}
+        self._replies = ReplyStore(
+            run, self._settings, roles, commits=resources.commits, call=self._call, on_stored=self._record
+        )
         self._services = ChainServices(
             self._replies,
             self._judge,
@@ -244,7 +284,7 @@ class _RunExecution:
 
     async def work(self) -> None:
         """Call and judge until no item is left to claim."""
-        await self._limiter.set_peers(await self._commits.run(self._beat))
+        await self._set_peers(await self._commits.run(self._beat))
         regular = [asyncio.create_task(self._keep_alive())]
         if self._workers:
             regular.append(asyncio.create_task(self._workers.keep_queued()))
@@ -264,18 +304,37 @@ class _RunExecution:
         """Renew the leases, update the number of peers, and stop after the run was stopped elsewhere."""
         while True:
             await asyncio.sleep(HEARTBEAT)
-            broken_off = self.calls.pop_broken_off()
+            broken_off = self.pop_broken_off()
             peers, state = await self._commits.run(partial(self._heartbeat, broken_off))
-            await self._limiter.set_peers(peers)
+            await self._set_peers(peers)
             if state == Run.State.STOPPED:
                 self._stop.request("the run was stopped", final=False)
 
-    def _beat(self) -> int:
-        return send_heartbeat(self._runner, self._run.model_spec, self._run, self._waits.line)
+    @property
+    def runners(self) -> dict[Role, str]:
+        """The names of this process's heartbeats, one for each model."""
+        return {role: calls.runner for role, calls in self._calls.items()}
 
-    def _heartbeat(self, broken_off: int) -> tuple[int, str]:
+    def pop_broken_off(self) -> _BrokenOff:
+        """Return the number of calls that broke off since the previous call of this method, by role."""
+        return [(calls.part, calls.provider.pop_broken_off()) for calls in self._calls.values()]
+
+    async def _set_peers(self, peers: Mapping[Role, int]) -> None:
+        for role, number in peers.items():
+            await self._calls[role].limiter.set_peers(number)
+
+    def _beat(self) -> dict[Role, int]:
+        peers: dict[Role, int] = {
+            "student": send_heartbeat(self._runner, self._run.model_spec, self._run, self._waits.line)
+        }
+        if tutor := self._calls.get("tutor"):
+            # No run: the row counts as a caller of the tutor's model, and not as a further runner of this run.
+            peers["tutor"] = send_heartbeat(tutor.runner, tutor.part.metered.model_spec)
+        return peers
+
+    def _heartbeat(self, broken_off: _BrokenOff) -> tuple[dict[Role, int], str]:
         leases.renew(self._run.pk, self._runner)
-        _count_broken_off(self._run, broken_off)
+        _count_broken_off(broken_off)
         return self._beat(), Run.objects.values_list("state", flat=True).get(pk=self._run.pk)
 
     async def _take_items(self) -> None:
@@ -351,30 +410,42 @@ class _RunExecution:
         selected = await self._method.solve(chain, self._settings)
         return selected, chain.answers if self._method.judges_every_program else [selected]
 
-    async def _call(self, prompt: Prompt, parameters: Parameters, key: str, refusal: str) -> ModelReply:
-        """Send the prompt; `refusal` says why a spending cap refuses the call, or is blank.
+    async def _call(
+        self, role: Role, prompt: Prompt, parameters: Parameters, key: str, refusal: str
+    ) -> ModelReply:
+        """Send the prompt to the role's model; `refusal` says why a spending cap refuses the call, or is blank.
 
         Batches compare each new batch with the caps, because the replies of an earlier one are paid for already.
         """
         if self._batches:
             self._stop.check()
             return await self._batches.reply(key, prompt.messages, parameters)
+        tutor = self._calls.get("tutor")
         reason = refusal or self._budget.used_up(
-            self._progress.spent, self._price, in_flight=self._calls_in_flight
+            self._progress.spent,
+            self._calls["student"].price,
+            in_flight=self._calls_in_flight,
+            others=[(self._progress.tutor_spent, tutor.price)] if tutor else (),
         )
         if reason:
             self._stop.request(reason)
         self._stop.check()
         self._calls_in_flight += 1
         try:
-            return await complete(self.calls, self._model, prompt.messages, parameters, retry=self._retry)
+            calls = self._calls[role]
+            return await complete(
+                calls.provider, calls.part.spec.model, prompt.messages, parameters, retry=self._retry
+            )
         finally:
             self._calls_in_flight -= 1
 
-    def _record(self, reply: Generation, spent: Spending) -> None:
+    def _record(self, role: Role, reply: Generation, spent: Spending) -> None:
         if None in (reply.input_tokens, reply.output_tokens) and self._budget.needs_tokens:
             self._stop.request(USAGE_UNREPORTED)
-        self._progress.spent = spent
+        if role == "tutor":
+            self._progress.tutor_spent = spent
+        else:
+            self._progress.spent = spent
         self._progress.on_change(self._progress)
 
     async def _judge_and_finish(

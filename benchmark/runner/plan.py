@@ -8,14 +8,15 @@ from typing import Any, Literal
 from django.db import transaction
 from pydantic import ValidationError
 
-from benchmark.methods import METHODS, Method, MethodSettings, PlannedRun
+from benchmark.methods import METHODS, Method, MethodSettings, PlannedRun, TutorModel
 from benchmark.model_calls import caps, catalogue
 from benchmark.model_calls.budget import Price, RunBudget
 from benchmark.model_calls.catalogue import CatalogueError
 from benchmark.model_calls.inserts import insert_items
 from benchmark.model_calls.ledger import Account
+from benchmark.model_calls.pricing import price_for
 from benchmark.model_calls.rate_limit import RateLimits
-from benchmark.models import Corpus, Dataset, LanguageModel, Problem, Run, TestCase, Verifier
+from benchmark.models import Corpus, Dataset, LanguageModel, Problem, Run, RunTutor, TestCase, Verifier
 from benchmark.models.metering import MeteredRun
 from benchmark.oracles.store import problems_without_oracle
 from benchmark.prompts import TemplateError
@@ -87,6 +88,8 @@ class RunPlan:
     """Chains of each problem by its id; None: `attempts` of each."""
     model: LanguageModel | None = None
     """The row that a label named. The run has this row, or a version of it with the sampling of the settings."""
+    tutor: TutorModel | None = None
+    """The model in the role of the tutor; None: the method has no such role."""
 
     @property
     def sampling(self) -> Parameters:
@@ -97,6 +100,14 @@ class RunPlan:
     def stored_model(self) -> LanguageModel | None:
         """The row whose price, context and cutoff apply; None: no row has this model and these parameters."""
         return self.model or catalogue.matching(self.spec, self.sampling)
+
+    @property
+    def tutor_price(self) -> Price | None:
+        """The price of the tutor's model; None: unknown, or the run has no tutor."""
+        if self.tutor is None:
+            return None
+        row = self.tutor.row or catalogue.matching(self.tutor.spec, self.tutor.parameters)
+        return price_for(self.tutor.spec, catalogue.typed_price(row) if row else None)
 
 
 Draws = Literal["repeat", "fresh"]
@@ -203,6 +214,7 @@ def plan_run(
         first_draw=scope.first_draw,
         prepared=prepared.record,
         chains=prepared.chains,
+        tutor=prepared.tutor,
     )
 
 
@@ -247,6 +259,7 @@ def start_run(plan: RunPlan, options: RunOptions) -> Run:
         epochs=plan.epochs,
     )
     options.apply_to(run)
+    tutor = _planned_tutor(run, plan, options)
     check_judge(plan.settings.language)
     manifest = make_manifest(plan.dataset, plan.spec, plan.method, plan.settings)
     manifest["left_out"] = [{"id": name, "reason": reason} for name, reason in plan.skipped.items()]
@@ -262,21 +275,47 @@ def start_run(plan: RunPlan, options: RunOptions) -> Run:
         manifest["pilot"] = plan.pilot.to_json()
     run.manifest = manifest
     with transaction.atomic():
-        run.model = _frozen_model(plan)
+        run.model = _frozen_row(plan.model, plan.spec, plan.sampling)
         if run.model.cutoff:
             manifest["cutoff"] = run.model.cutoff.isoformat()
         run.first_draw = reserve_draws(run.model_spec, run.epochs, plan.first_draw)
         run.save()
+        if tutor and plan.tutor:
+            tutor.model = _frozen_row(plan.tutor.row, plan.tutor.spec, plan.tutor.parameters)
+            tutor.save(force_insert=True)
         insert_items(run, plan.problems, plan.chains)
     return run
 
 
-def _frozen_model(plan: RunPlan) -> LanguageModel:
-    """Return the row of the model with the plan's sampling; make it if there is none. Raises CannotRunError."""
+def _planned_tutor(run: Run, plan: RunPlan, options: RunOptions) -> RunTutor | None:
+    """Return the unsaved row of the run's tutor; None without one. Raises CannotRunError for invalid options."""
+    if plan.tutor is None:
+        return None
+    if options.batch:
+        raise CannotRunError(
+            "--batch is for runs with one model: the requests of student and tutor follow each other. Leave it out."
+        )
+    price, row = plan.tutor_price, plan.tutor.row
+    if options.budget.cost is not None and price is None:
+        raise CannotRunError(
+            f"--max-cost needs a price of the tutor's model {plan.tutor.spec} too. Type one on the model's page."
+        )
+    limits = replace(options.limits, context_tokens=row.context_tokens if row else None)
+    tutor = RunTutor(
+        run=run,
+        model_spec=str(plan.tutor.spec),
+        parameters=plan.tutor.parameters.to_json(),
+        price=asdict(price) if price else None,
+        limits=limits.to_json(),
+    )
+    if reason := caps.unknown_price(Account.of_run(tutor)):
+        raise CannotRunError(f"{reason[0].upper()}{reason[1:]}.")
+    return tutor
+
+
+def _frozen_row(row: LanguageModel | None, spec: ModelSpec, parameters: Parameters) -> LanguageModel:
     try:
-        if plan.model:
-            return catalogue.variant_of(plan.model, plan.sampling)
-        return catalogue.model_for(plan.spec, plan.sampling)
+        return catalogue.frozen_row(row, spec, parameters)
     except CatalogueError as error:
         raise CannotRunError(str(error)) from None
 
@@ -365,7 +404,14 @@ def plan_like(run: Run, draws: Draws = "repeat") -> RunPlan:
     )
     settings = method.settings(**run.parameters)
     plan = plan_run(run.dataset, parse_model_spec(run.model_spec), method, settings, scope)
-    return replace(plan, profile=run.manifest.get("profile"), failures=run.failures, model=run.model)
+    plan = replace(plan, profile=run.manifest.get("profile"), failures=run.failures, model=run.model)
+    former = RunTutor.objects.select_related("model").filter(run=run).first()
+    if former is None:
+        return plan
+    tutor = TutorModel(
+        parse_model_spec(former.model_spec), Parameters.from_json(former.parameters), former.model
+    )
+    return replace(plan, tutor=tutor)
 
 
 def _check_unchanged(run: Run) -> None:

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 import structlog
 
 from benchmark.extraction import extract_program
-from benchmark.methods import MethodSettings
+from benchmark.methods import MethodSettings, Role
 from benchmark.model_calls import caps, ledger
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.commit_queue import CommitQueue
@@ -23,15 +23,40 @@ from benchmark.model_calls.reply_cache import (
     reply_columns,
     reused_columns,
 )
-from benchmark.models import Generation, Run, WorkItem
+from benchmark.models import Generation, Run, RunTutor, WorkItem
+from benchmark.models.metering import MeteredRun
 from benchmark.prompts import Prompt
-from benchmark.providers import ModelReply, Parameters, draws_by_seed, parse_model_spec
+from benchmark.providers import ModelReply, ModelSpec, Parameters, draws_by_seed, parse_model_spec
 from benchmark.runner.sampling import sampling_of
 
 logger = structlog.get_logger(__name__)
 
 _OWN_COLUMNS = ("text", "first_token", "blocks")
 """Columns of a reply that only generations have, or that have another name in other tables."""
+
+
+@dataclass(frozen=True)
+class ModelRole:
+    """A model in one role of a run: what its requests send, and the row and the account that its replies count in."""
+
+    role: Role
+    spec: ModelSpec
+    sampling: Parameters
+    metered: MeteredRun
+    account: Account
+
+    @classmethod
+    def student(cls, run: Run, settings: MethodSettings) -> "ModelRole":
+        """Return the run's model, which writes the attempts."""
+        spec = parse_model_spec(run.model_spec)
+        return cls("student", spec, sampling_of(settings, run.model), run, Account.of_run(run))
+
+    @classmethod
+    def tutor(cls, tutor: RunTutor) -> "ModelRole":
+        """Return the model in the role of the tutor. Its spending counts in the study of the run."""
+        account = replace(Account.of_run(tutor), study_key=tutor.run.study_key)
+        sampling = Parameters.from_json(tutor.parameters)
+        return cls("tutor", parse_model_spec(tutor.model_spec), sampling, tutor, account)
 
 
 @dataclass(frozen=True)
@@ -49,6 +74,7 @@ class ChainRequest:
     retrieval: Mapping[str, Any] | None
     repetition: int
     shared: bool
+    role: Role = "student"
 
 
 class ReplyStore:
@@ -63,21 +89,20 @@ class ReplyStore:
         self,
         run: Run,
         settings: MethodSettings,
+        roles: Mapping[Role, ModelRole],
+        *,
         commits: CommitQueue,
-        call: Callable[[Prompt, Parameters, str, str], Awaitable[ModelReply]],
-        on_stored: Callable[[Generation, Spending], None],
+        call: Callable[[Role, Prompt, Parameters, str, str], Awaitable[ModelReply]],
+        on_stored: Callable[[Role, Generation, Spending], None],
     ) -> None:
-        """`call` sends a prompt; `on_stored` gets each new row and the spending of the run.
+        """`call` sends a prompt; `on_stored` gets the role, each new row, and what the role has spent.
 
-        `call` gets the prompt, its parameters, its cache key, and the reason if a spending cap refuses further calls,
-        else blank.
+        `call` gets the role, the prompt, its parameters, its cache key, and the reason if a spending cap refuses
+        further calls, else blank.
         """
         self._run = run
         self._settings = settings
-        self._sampling = sampling_of(settings, run.model)
-        self._spec = parse_model_spec(run.model_spec)
-        self._draws_by_seed = draws_by_seed(self._spec)
-        self._account = Account.of_run(run)
+        self._roles = roles
         self._commits = commits
         self._call = call
         self._on_stored = on_stored
@@ -87,12 +112,13 @@ class ReplyStore:
 
     async def reply_to(self, request: ChainRequest) -> Generation:
         """Return the stored reply. Raises ProviderError."""
-        parameters = request.prompt.parameters(self._sampling)
+        part = self._roles[request.role]
+        parameters = request.prompt.parameters(part.sampling)
         number, chain = self._run.draw_of(request.item.chain)
         draw = draw_name(number, 0 if request.shared else chain, request.repetition)
-        if self._draws_by_seed:
+        if draws_by_seed(part.spec):
             parameters = replace(parameters, seed=draw_seed(draw, parameters.seed))
-        key = cache_key(self._spec, parameters.to_json(), request.prompt_hash, draw)
+        key = cache_key(part.spec, parameters.to_json(), request.prompt_hash, draw)
         # One chain at a time sends a prompt; two problems may have the same text.
         lock = self._locks.setdefault(key, asyncio.Lock())
         self.blocked += 1
@@ -101,7 +127,7 @@ class ReplyStore:
         finally:
             self.blocked -= 1
         try:
-            return await self._reply(request, parameters, key)
+            return await self._reply(request, part, parameters, key)
         finally:
             lock.release()
 
@@ -109,19 +135,21 @@ class ReplyStore:
         """Store a recorded text as the reply to the request, at no cost, and return its row."""
         no_call = {"input_tokens": 0, "output_tokens": 0, "cached_input_tokens": 0, "reasoning_tokens": 0}
         columns = {"text": text, "latency": 0.0, "parameters": {}, "finish_reason": "stop", **no_call}
-        row, _ = await self._commits.submit(store, (self._run, self._row(request, columns)))
+        row, _ = await self._commits.submit(store, (self._roles[request.role], self._row(request, columns)))
         return row
 
-    async def _reply(self, request: ChainRequest, parameters: Parameters, key: str) -> Generation:
-        paid, refusal = await self._commits.submit(_look_up, (self._account, key))
+    async def _reply(
+        self, request: ChainRequest, part: ModelRole, parameters: Parameters, key: str
+    ) -> Generation:
+        paid, refusal = await self._commits.submit(_look_up, (part.account, key))
         if paid is not None:
             columns = reused_columns(paid) | {name: getattr(paid, name) for name in _OWN_COLUMNS}
         else:
-            reply = await self._call(request.prompt, parameters, key, refusal)
+            reply = await self._call(request.role, request.prompt, parameters, key, refusal)
             own = {"text": reply.text, "first_token": reply.first_token, "blocks": [*reply.blocks] or None}
             columns = reply_columns(reply) | own
         row = self._row(request, columns | {"parameters": parameters.to_json(), "cache_key": key})
-        row, spent = await self._commits.submit(store, (self._run, row))
+        row, spent = await self._commits.submit(store, (part, row))
         logger.info(
             "run step",
             run=str(self._run.pk),
@@ -130,14 +158,16 @@ class ReplyStore:
             generation=row.pk,
             reused=row.reused_id,
         )
-        self._on_stored(row, spent)
+        self._on_stored(request.role, row, spent)
         return row
 
     def _row(self, request: ChainRequest, columns: Mapping[str, Any]) -> Generation:
-        extraction = dict(
-            vars(extract_program(columns["text"], self._settings.language, self._settings.extraction))
-        )
-        code = extraction.pop("code") or ""
+        # A tutor's message is no attempt: a program in it is never judged.
+        extraction: dict[str, Any] = {}
+        if request.role == "student":
+            found = extract_program(columns["text"], self._settings.language, self._settings.extraction)
+            extraction = dict(vars(found))
+        code = extraction.pop("code", None) or ""
         return Generation(
             work_item_id=request.item.pk,
             step=request.step,
@@ -155,28 +185,36 @@ class ReplyStore:
 def _look_up(entries: list[tuple[Account, str]]) -> Sequence[tuple[Generation | None, str]]:
     """Return for each cache key the reply that was paid for, or why a spending cap refuses a call; blank: none does.
 
-    All entries are of one account.
+    The entries have the accounts of one run's roles.
     """
     found = find_paid(Generation, [key for _, key in entries])
-    refusal = "" if all(found) else caps.refusal(entries[0][0])
-    return [(paid, refusal) for paid in found]
+    unpaid = {account for (account, _), paid in zip(entries, found, strict=True) if paid is None}
+    refusals = {account: caps.refusal(account) for account in unpaid}
+    return [
+        (paid, "" if paid else refusals[account]) for (account, _), paid in zip(entries, found, strict=True)
+    ]
 
 
-def store(entries: list[tuple[Run, Generation]]) -> Sequence[tuple[Generation, Spending]]:
-    """Store rows of one run and their cost in one transaction; return the rows and the spending of the run.
+def store(entries: list[tuple[ModelRole, Generation]]) -> Sequence[tuple[Generation, Spending]]:
+    """Store rows of one run and their cost in one transaction; return the rows and what the role of each has spent.
 
     Where another process has stored the same step, its row is returned.
     """
-    run = entries[0][0]
-    new = insert_generations([row for _, row in entries])
-    paid = [
-        Spending.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens)
-        for row in new
-        if row.reused_id is None and row.purpose != Generation.Purpose.RECORDED
-    ]
-    spent = sum(paid, Spending()).add_to(run)
-    ledger.record(Account.of_run(run), paid)
+    insert_generations([row for _, row in entries])
+    spent = {}
+    for part in {part.role: part for part, _ in entries}.values():
+        paid = [
+            Spending.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens)
+            for other, row in entries
+            if other.role == part.role and row.pk and row.reused_id is None
+            if row.purpose != Generation.Purpose.RECORDED
+        ]
+        spent[part.role] = sum(paid, Spending()).add_to(part.metered)
+        ledger.record(part.account, paid)
     return [
-        (row if row.pk else Generation.objects.get(work_item=row.work_item_id, step=row.step), spent)
-        for _, row in entries
+        (
+            row if row.pk else Generation.objects.get(work_item=row.work_item_id, step=row.step),
+            spent[part.role],
+        )
+        for part, row in entries
     ]

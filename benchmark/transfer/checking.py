@@ -154,14 +154,15 @@ class RunCheck:
             where,
             f"method: this version of Hintbench has no method {record.method!r} with attempts",
         )
-        specs = [record.model_spec, *([record.model.spec] if record.model else [])]
+        models = [record.model, record.tutor.model if record.tutor else None]
+        specs = [record.model_spec, *(model.spec for model in models if model)]
+        specs += [record.tutor.model_spec] if record.tutor else []
         for spec in specs:
             try:
                 parse_model_spec(spec)
             except ModelSpecError as error:
                 raise FolderError(f"{where}: model_spec: {error}") from None
-        if record.model:
-            model = record.model
+        for model in filter(None, models):
             digest = content_hash_of(model.spec, model.parameters, model.context_tokens)
             refuse_if(digest != model.content_hash, where, "model.content_hash: not the hash of the model")
         uneven = record.attempts % record.epochs
@@ -231,6 +232,7 @@ def _unreadable(record: RunRecord) -> str:
     as_settings: Callable[..., object] = settings
     read_settings = {name: record.parameters[name] for name in needed}
     prices = [record.price, *([record.model.price] if record.model else [])]
+    prices += [record.tutor.price, record.tutor.model.price] if record.tutor else []
     readers: list[tuple[str, Callable[[], object]]] = [
         ("price", lambda: [PRICE.validate_python(price) for price in prices if price]),
         ("budget", lambda: BUDGET.validate_python(record.budget)),

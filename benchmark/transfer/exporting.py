@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from benchmark.methods import scoring_of
-from benchmark.models import Generation, Judgement, LanguageModel, Problem, Run, WorkItem
+from benchmark.models import Generation, Judgement, LanguageModel, Problem, Run, RunTutor, WorkItem
 from benchmark.transfer.folder import FileWriter, canonical, write_manifest
 from benchmark.transfer.records import (
     FILES,
@@ -26,6 +26,7 @@ from benchmark.transfer.records import (
     RunRecord,
     SourceRecord,
     SubmissionRecord,
+    TutorRecord,
 )
 from benchmark.transfer.secrets import SecretFilter
 
@@ -139,6 +140,7 @@ class _RunExport:
                 "model": record.model.to_json() if record.model else None,
                 "spec": record.model_spec,
                 "limits": [record.price, record.budget, record.limits],
+                "tutor": record.tutor.to_json() if record.tutor else None,
             }
         )
         if found := self._secrets.found_in_settings(canonical(record.to_json()), settings):
@@ -271,13 +273,23 @@ def run_record(run: Run, secrets: SecretFilter, site: str) -> RunRecord:
     """Return the record of a run. The source of an imported run stays the site that executed it."""
     commit = ((run.manifest.get("environment") or {}).get("git") or {}).get("commit", "")
     source = run.source or {"site": site, "version": commit}
-    without = ("source", "dataset", "model", "stop_reason")
+    without = ("source", "dataset", "model", "stop_reason", "tutor")
     return RunRecord(
         source=SourceRecord(site=source["site"], version=source["version"]),
         dataset=DatasetRecord(name=run.dataset.known_as or run.dataset.name, format=run.dataset.format),
         model=_model_record(run.model),
+        tutor=_tutor_record(run),
         stop_reason=secrets.masked(run.stop_reason),
         **_columns(run, RunRecord, *without),
+    )
+
+
+def _tutor_record(run: Run) -> TutorRecord | None:
+    tutor = RunTutor.objects.select_related("model").filter(run=run).first()
+    if tutor is None:
+        return None
+    return TutorRecord(
+        model=ModelRecord(**_columns(tutor.model, ModelRecord)), **_columns(tutor, TutorRecord, "model")
     )
 
 

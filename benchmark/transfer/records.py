@@ -82,6 +82,22 @@ class ModelRecord(Record):
     created_at: AwareDatetime
 
 
+class TutorRecord(Record):
+    """The model in the role of the tutor of a run, with its usage beside that of the student."""
+
+    model: ModelRecord
+    model_spec: Required
+    parameters: Object
+    price: Object | None
+    limits: Object
+    paid_calls: LargeCount
+    paid_input_tokens: LargeCount
+    paid_output_tokens: LargeCount
+    paid_cached_input_tokens: LargeCount
+    calls_without_tokens: LargeCount
+    calls_broken_off: LargeCount
+
+
 class RunRecord(Record):
     """The row of a run."""
 
@@ -110,6 +126,7 @@ class RunRecord(Record):
     paid_cached_input_tokens: LargeCount
     calls_without_tokens: LargeCount
     calls_broken_off: LargeCount
+    tutor: TutorRecord | None = None
 
 
 class ProblemRecord(Record):

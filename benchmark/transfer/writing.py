@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from benchmark.model_calls.inserts import insert_generations
-from benchmark.models import Generation, Judgement, Run, Submission, WorkItem
+from benchmark.models import Generation, Judgement, Run, RunTutor, Submission, WorkItem
 from benchmark.runner.draws import reserve_draws
 from benchmark.transfer.checking import CheckedRun, FolderReader, Progress, Target, refuse_if, wanted_of
 from benchmark.transfer.counterparts import local_dataset, local_model, problem_keys
@@ -22,6 +22,7 @@ from benchmark.transfer.records import (
     Record,
     RunRecord,
     SubmissionRecord,
+    TutorRecord,
 )
 
 ROWS_AT_ONCE = 200
@@ -63,7 +64,7 @@ class RunImport:
         columns = {
             name: getattr(record, name)
             for name in RunRecord.model_fields
-            if name not in ("source", "dataset", "model", "started_at")
+            if name not in ("source", "dataset", "model", "started_at", "tutor")
         }
         problem = next(iter(self._problems.values()), None)
         dataset = problem.dataset if problem else local_dataset(record, ())
@@ -74,6 +75,11 @@ class RunImport:
         model = local_model(record.model) if record.model else None
         run = Run.objects.create(**columns, dataset=dataset, model=model, source=source)
         Run.objects.filter(pk=run.pk).update(started_at=record.started_at)
+        if record.tutor:
+            usage = {
+                name: getattr(record.tutor, name) for name in TutorRecord.model_fields if name != "model"
+            }
+            RunTutor.objects.create(run=run, model=local_model(record.tutor.model), **usage)
         self._progress(1 + len(self._checked.problems))
         return run
 

@@ -24,6 +24,7 @@ TITLES = {
     Generation.Purpose.VERIFIER: "Verifier program (not an attempt)",
     Generation.Purpose.SESSION: "Reply in a session",
     Generation.Purpose.RECORDED: "Recorded reply (no call)",
+    Generation.Purpose.TUTOR: "Draft of the tutor's model (not an attempt)",
 }
 """The title of a reply by its purpose."""
 

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.roles import Role
+from benchmark.methods import MethodSettings
 from benchmark.model_calls import caps, catalogue, ledger
 from benchmark.model_calls.budget import Price, Spending
 from benchmark.model_calls.caps import CapError
@@ -26,7 +27,7 @@ from benchmark.model_calls.ledger import Account
 from benchmark.model_calls.model_tests import claim_tests, perform_test, request_test
 from benchmark.models import DailySpend, Generation, LanguageModel, ModelTest, Run, SpendingCap, WorkItem
 from benchmark.providers import Parameters, parse_model_spec
-from benchmark.runner.reply_store import store
+from benchmark.runner.reply_store import ModelRole, store
 from config import doctor
 from tests.fake_providers import FakeProviders, Script, failure
 from tests.problems import store_doubling
@@ -84,7 +85,7 @@ def test_the_ledger_equals_the_sum_of_the_stored_replies(
                     input_tokens=given_tokens, output_tokens=written, cached_input_tokens=cached,
                     reused=paid if reused else None,
                 )  # fmt: skip
-                entries.append((run, row))
+                entries.append((ModelRole.student(run, MethodSettings()), row))
                 step += 1
             store(entries)
             paid = paid or Generation.objects.filter(reused=None).first()

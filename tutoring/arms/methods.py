@@ -13,6 +13,8 @@ from tutoring.arms.policy import Policy
 from tutoring.arms.settings import SessionSettings, example, prepare_sessions
 from tutoring.arms.simulated_tutor import RECORD, SIMULATED, SimulatedTutorSettings, prepare_simulated
 from tutoring.arms.transcript import hold_session
+from tutoring.arms.tutor.policy import TUTOR
+from tutoring.arms.tutor.settings import DRY_REPLY, TutorSettings, prepare_tutor, tutor_example
 from tutoring.sessions.dialogue import prompt_texts
 
 PREFIX = "session-"
@@ -47,6 +49,7 @@ def register_arm(
     summary: str,
     warning: str,
     *,
+    tutor_reply: str = "",
     settings: type[MethodSettings] = SessionSettings,
     prepare: Callable[[PlannedRun], Preparation] | None = None,
     example_run: Callable[[], Example] = example,
@@ -58,7 +61,7 @@ def register_arm(
         Method(
             name=name,
             summary=summary,
-            source="control arm of tutoring studies",
+            source=f"{'automatic tutor' if tutor_reply else 'control arm'} of tutoring studies",
             warning=warning,
             settings=settings,
             templates=lambda _settings: (),
@@ -72,6 +75,7 @@ def register_arm(
             texts=partial(texts_of, policy),
             fresh_draws=True,
             judges_every_program=True,
+            tutor_reply=tutor_reply,
             example=example_run,
         )
     )
@@ -112,6 +116,15 @@ register_arm(
     control.WITH_REFERENCE,
     "Hold sessions that begin with the official analysis and a reference program.",
     "A control: the model was shown a program that solves each problem. Not a score of a method.",
+)
+register_arm(
+    TUTOR,
+    "Hold sessions whose tutor is a language model; a guard checks each message before it is sent.",
+    "An automatic tutor: a language model wrote the tutor's messages.",
+    settings=TutorSettings,
+    prepare=prepare_tutor,
+    example_run=tutor_example,
+    tutor_reply=DRY_REPLY,
 )
 register_arm(
     SIMULATED,

@@ -13,12 +13,17 @@ from typing import Any, Literal, TypeVar
 from benchmark.methods import Chain
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import Message
+from tutoring.models.payloads import TutorTurn
 
 T = TypeVar("T")
 
 Fact = Literal["analysis", "references", "program_right"]
 """A fact that the student does not have: the official analysis without programs, reference programs in the language of
 the session, and whether the latest program passes all tests."""
+
+
+KNOWS = "knows"
+"""The key of the facts in the record of a run whose settings choose them."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +57,10 @@ class TutorView:
 
 @dataclass(frozen=True)
 class Talk:
-    """Send a message that requests no program."""
+    """Send a message that requests no program. `turn` records the drafts of a tutor's model."""
 
     text: str
+    turn: TutorTurn | None = None
 
 
 @dataclass(frozen=True)
@@ -62,11 +68,14 @@ class AskCode:
     """Send a message that requests a program. Only the first message may be empty."""
 
     text: str = ""
+    turn: TutorTurn | None = None
 
 
 @dataclass(frozen=True)
 class Execute:
     """Submit the latest program for judging, which ends the session."""
+
+    turn: TutorTurn | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from accounts.pseudonyms import policy_pseudonym
-from benchmark.methods import ProgramTester
+from benchmark.methods import ProgramTester, Role
 from benchmark.model_calls.inserts import insert_rows
 from benchmark.models import Generation, Problem, Run, WorkItem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
@@ -27,6 +27,7 @@ from tutoring.arms.methods import POLICIES
 from tutoring.arms.policy import Execute, GiveUp, result_of
 from tutoring.arms.stopping import PASSES_SAMPLES, RIGHT, WRONG
 from tutoring.arms.transcript import PROTOCOL, Transcript, hold_session
+from tutoring.arms.tutor.policy import CONDUCT
 from tutoring.models import AbandonReason, Event, ProgramScore, Protocol, Session
 from tutoring.models.choices import SessionOutcome
 from tutoring.models.payloads import (
@@ -96,13 +97,18 @@ class _StoredChain:
 
     async def request(
         self,
-        prompt: Prompt,  # noqa: ARG002  (the replies are stored in order)
-        purpose: Generation.Purpose,  # noqa: ARG002
+        prompt: Prompt,
+        purpose: Generation.Purpose,
         *,
         retrieval: Mapping[str, Any] | None = None,  # noqa: ARG002
         shared: bool = False,  # noqa: ARG002
+        role: Role = "student",  # noqa: ARG002
     ) -> Generation:
-        return next(self._answers)
+        answer = next(self._answers)
+        # Other detectors on the site of an imported run would make other decisions of the guard.
+        if answer.purpose != purpose or (CONDUCT in self.prepared and answer.prompt_hash != prompt.hash):
+            raise ValueError(f"step {answer.step} answers another prompt")
+        return answer
 
     async def adopt(self, prompt: Prompt, text: str, source: Mapping[str, Any]) -> Generation:  # noqa: ARG002
         return next(self._answers)
@@ -232,6 +238,7 @@ def _timed(problem: Problem, run: Run, transcript: Transcript) -> list[tuple[dat
                 generation=len(transcript.programs),
                 program=number,
                 judgement=judgement.pk if judgement else None,
+                turn=transcript.end.turn,
             ),
         )
     )

@@ -15,6 +15,7 @@ from benchmark.prompts import HiddenRun, Prompt
 from benchmark.providers import Message
 from judge import Verdict
 from tutoring.arms.policy import (
+    KNOWS,
     Act,
     AskCode,
     Decide,
@@ -76,7 +77,7 @@ class Transcript:
         """Append the message of the act, as `SendMessage` does."""
         mode = "talk" if isinstance(act, Talk) else "code"
         sent = sent_text(act.text.strip(), mode, self.rules.language)  # type: ignore[arg-type]
-        self.payloads.append(MessageSent(mode=mode, text=act.text, sent=sent, fresh=fresh))  # type: ignore[arg-type]
+        self.payloads.append(MessageSent(mode=mode, text=act.text, sent=sent, fresh=fresh, turn=act.turn))  # type: ignore[arg-type]
 
     def receive(self, answer: Generation) -> bool:
         """Append the reply, as the streamer does; return whether the protocol requests it again without a program."""
@@ -163,14 +164,15 @@ async def hold_session(chain: Chain, policy: Policy, template_hash: str = "") ->
     limit = min(rules.code_generations, start.generations) if start else rules.code_generations
     if start:
         await _adopt(chain, transcript, start, template_hash)
-    decide, facts = await policy.begin(chain), await _facts(chain, policy.knows)
+    knows: frozenset[Fact] = frozenset(chain.prepared.get(KNOWS, policy.knows))
+    decide, facts = await policy.begin(chain), await _facts(chain, knows)
     while len(transcript.programs) < limit:
         if (
             transcript.replies_without_program >= MOST_WITHOUT_PROGRAM
             or len(transcript.answers) >= MOST_REPLIES
         ):
             break
-        act = await _decision(decide, await _view(chain, transcript, limit, policy.knows, facts))
+        act = await _decision(decide, await _view(chain, transcript, limit, knows, facts))
         if isinstance(act, Execute | GiveUp):
             transcript.end = act
             if isinstance(act, Execute) and not transcript.programs:

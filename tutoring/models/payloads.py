@@ -111,12 +111,47 @@ class DraftCheckRecord(Record):
     drafts: list[WarnedDraft]
 
 
+class GuardRefusal(Record):
+    """A reason why the guard refused a draft: a clause of the codebook, or "cap", "code", "length" or "execute"."""
+
+    clause: str
+    quotation: str
+    explanation: str
+
+
+class TutorDraft(Record):
+    """A draft of a tutor's model: its message, or the whole reply if that is no answer (`fault` says why).
+
+    `diagnosis` is private: the student never gets it.
+    """
+
+    text: str
+    diagnosis: str = ""
+    level: Annotated[int, Field(ge=0, le=4)] | None = None
+    act: Literal["talk", "code", "execute"] | None = None
+    refusals: list[GuardRefusal] = []
+    fault: str = ""
+
+
+class TutorTurn(Record):
+    """The drafts of a tutor's model in one turn, oldest first, and what the guard decided.
+
+    `guard`: "sent", the last draft passed; "off", there was no guard; "guard_exhausted" and "unparsable", the neutral
+    sentence was sent instead. `level` is the level that the model gave its message; null for the neutral sentence.
+    """
+
+    model: str
+    guard: Literal["sent", "off", "guard_exhausted", "unparsable"]
+    level: Annotated[int, Field(ge=0, le=4)] | None
+    drafts: list[TutorDraft]
+
+
 class MessageSent(Payload):
     """The tutor sent a message: `text` as typed, `sent` as the model gets it."""
 
     KIND = EventKind.MESSAGE
-    VERSION = 3
-    """Version 3 adds `intended_level`."""
+    VERSION = 4
+    """Version 3 adds `intended_level`, version 4 `turn`."""
 
     mode: Mode | None
     text: str
@@ -126,6 +161,8 @@ class MessageSent(Payload):
     """Whether the message begins a new dialogue: the model gets it after the opening prompt alone."""
     intended_level: Annotated[int, Field(ge=0, le=4)] | None = None
     """Level of help that the tutor chose before writing; null: none was chosen, or the protocol does not ask."""
+    turn: TutorTurn | None = None
+    """The drafts of a tutor's model; null for the messages of people and of fixed policies."""
 
 
 class ReplyStopRequested(Payload):
@@ -224,10 +261,13 @@ class ExecutionRequested(Payload):
     """The program in event `program` was submitted for judging."""
 
     KIND = EventKind.EXECUTION
+    VERSION = 3
 
     generation: int | None
     program: int | None
     judgement: int | None
+    turn: TutorTurn | None = None
+    """The drafts of a tutor's model that decided the execution; null otherwise."""
 
 
 class ExecutionFailed(Payload):
@@ -464,12 +504,14 @@ _UPGRADES: dict[tuple[str, int], Upgrade] = {
     ),
     (EventKind.MESSAGE, 1): _upgrade_message,
     (EventKind.MESSAGE, 2): dict,
+    (EventKind.MESSAGE, 3): dict,
     (EventKind.STOP, 1): _add(reply=None),
     (EventKind.ASKED_AGAIN, 1): _add(message=None),
     (EventKind.REPLY, 1): _upgrade_reply,
     (EventKind.REPLY_RESTARTED, 1): _add(reply=None, attempt=None),
     (EventKind.REPLY_FAILED, 1): _add(reply=None, shown_from=None, late_by=None),
     (EventKind.EXECUTION, 1): _add(program=None, judgement=None),
+    (EventKind.EXECUTION, 2): dict,
     (EventKind.EXECUTION_FAULT, 1): _add(judgement=None),
     (EventKind.VERDICT, 1): _add(
         judgement=None, policy=None, judge_version=None, isolation=None, failed_test=None, time=None

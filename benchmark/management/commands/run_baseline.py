@@ -23,7 +23,7 @@ from benchmark.methods import (
 )
 from benchmark.model_calls import IN_BATCHES, Price, Spending, Stop, catalogue
 from benchmark.model_calls.catalogue import CatalogueError
-from benchmark.models import LanguageModel, Run
+from benchmark.models import LanguageModel, Run, RunTutor
 from benchmark.models.finishes import finish_warnings
 from benchmark.models.problems import Tier
 from benchmark.providers import (
@@ -39,6 +39,7 @@ from benchmark.reports.draws import replay_note
 from benchmark.reports.formatting import format_broken_calls, format_epochs, format_spent_money
 from benchmark.runner import (
     RUN_ASSUMPTIONS,
+    TUTOR_ASSUMPTIONS,
     CannotRunError,
     Draws,
     Estimate,
@@ -209,6 +210,8 @@ class Command(BaseCommand):
         row = plan.stored_model
         run_options = _run_options(options, model_options.with_context(usual, row), plan.spec, row)
         asyncio.run(model_options.try_to_open(plan.spec, batch=run_options.batch))
+        if plan.tutor:
+            asyncio.run(model_options.try_to_open(plan.tutor.spec))
         run = start_run(plan, run_options)
         for reason in sorted(set(plan.skipped.values())):
             names = [name for name, why in plan.skipped.items() if why == reason]
@@ -237,6 +240,7 @@ class Command(BaseCommand):
                     "left_out": list(plan.skipped),
                     "batch": batch,
                     "estimates": model_options.estimates_json(found, price),
+                    **_tutor_json(plan, found),
                 }
                 for plan, found in zip(plans, estimates, strict=True)
             ]
@@ -254,6 +258,13 @@ class Command(BaseCommand):
             )
             *table, assumed = model_options.estimates_table(found, price, RUN_ASSUMPTIONS)
             self.stdout.write("\n".join(table))
+            if plan.tutor:
+                of_tutor = model_options.tutor_estimates(found)
+                self.stdout.write(f"Calls to the tutor's model {plan.tutor.spec}:")
+                lines = model_options.estimates_table(of_tutor, plan.tutor_price, TUTOR_ASSUMPTIONS)
+                self.stdout.write("\n".join(lines))
+                if plan.tutor_price:
+                    self.stdout.write(f"Price of the tutor's model: {plan.tutor_price.described}.")
         if price:
             self.stdout.write(f"Price: {price.described}.")
         if plans[0].first_draw == 0:
@@ -264,6 +275,7 @@ class Command(BaseCommand):
         self, run: Run, figures: RunFigures, estimates: dict[str, Estimate] | None, as_json: bool
     ) -> None:
         price, spent = Price.of_run(run), Spending.of_run(run)
+        tutor = RunTutor.objects.filter(run=run).first()
         if as_json:
             document = {
                 "run": figures.run,
@@ -286,6 +298,12 @@ class Command(BaseCommand):
                 "price": price and asdict(price),
                 "paid": spent.to_json(price),
             }
+            if tutor:
+                document["tutor"] = {
+                    "model": tutor.model_spec,
+                    "price": tutor.price,
+                    "paid": Spending.of_run(tutor).to_json(Price.of_run(tutor)),
+                }
             if "pilot" in run.manifest:
                 document |= {
                     "pilot": run.manifest["pilot"],
@@ -304,6 +322,12 @@ class Command(BaseCommand):
             f"Paid for {spent.calls:,} of {_count(figures.generations, 'reply', 'replies')}, "
             f"{format_spent_money(spent.to_json(price))}."
         )
+        if tutor:
+            paid = Spending.of_run(tutor)
+            self.stdout.write(
+                f"Tutor {tutor.model_spec}: paid for {_count(paid.calls, 'reply', 'replies')}, "
+                f"{format_spent_money(paid.to_json(Price.of_run(tutor)))}."
+            )
         for line in (
             format_broken_calls(spent.calls_broken_off),
             replay_note(figures.replies_repeated, figures.generations),
@@ -351,6 +375,17 @@ def _canonical_method_name(name: str) -> str:
     """Return the method with these components, which may be named in any order."""
     parts = sorted(name.split("+"))
     return next((known for known in METHODS if sorted(known.split("+")) == parts), name)
+
+
+def _tutor_json(plan: RunPlan, found: dict[str, Estimate]) -> dict[str, Any]:
+    """Return the estimates of the calls to the tutor's model for --json; empty if the run has no tutor."""
+    if plan.tutor is None:
+        return {}
+    price = plan.tutor_price
+    estimates = model_options.estimates_json(model_options.tutor_estimates(found), price)
+    return {
+        "tutor": {"model": str(plan.tutor.spec), "price": price and asdict(price), "estimates": estimates}
+    }
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from benchmark.methods import DryChain
+from benchmark.methods import DryChain, Role
 from benchmark.models import Generation
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
 from benchmark.retrieval import Document, SearchCorpus
@@ -70,8 +70,9 @@ class ScriptedChain(DryChain):
         *,
         retrieval: Mapping[str, Any] | None = None,
         shared: bool = False,
+        role: Role = "student",
     ) -> Generation:
-        await super().request(prompt, purpose, retrieval=retrieval, shared=shared)
+        await super().request(prompt, purpose, retrieval=retrieval, shared=shared, role=role)
         number = len(self.requests)
         return Generation(step=number - 1, purpose=purpose, text=f"reply {number}", code=f"code {number}")
 

@@ -51,9 +51,9 @@ def test_any_text_is_a_model_or_refused(text):
     assert parse_model_spec(str(spec)) == spec
 
 
-def test_practice_and_simulated_students_are_scripted():
+def test_practice_and_simulated_models_are_scripted():
     scripted = [name for name in provider_names() if is_scripted(ModelSpec(name, "any"))]
-    assert scripted == ["practice", "simulated"]
+    assert scripted == ["practice", "simulated", "simulated-tutor"]
 
 
 @pytest.mark.slow

@@ -2,11 +2,12 @@
 
 import pytest
 
+from benchmark.methods import MethodSettings
 from benchmark.model_calls import Spending
 from benchmark.model_calls.reply_cache import find_paid
 from benchmark.models import Dataset, Generation, Run, WorkItem
 from benchmark.runner.leases import claim, finish
-from benchmark.runner.reply_store import store
+from benchmark.runner.reply_store import ModelRole, store
 from tests.benchmark.runs.bank import fill
 
 pytestmark = pytest.mark.django_db
@@ -27,6 +28,10 @@ def run() -> Run:
     return run
 
 
+def student(run: Run) -> ModelRole:
+    return ModelRole.student(run, MethodSettings())
+
+
 def reply(item: WorkItem, text: str) -> Generation:
     return Generation(
         work_item_id=item.pk,
@@ -44,9 +49,11 @@ def reply(item: WorkItem, text: str) -> Generation:
 
 def test_a_step_that_another_process_stored_meanwhile_stands_and_the_others_are_stored(run: Run):
     first, second, _ = claim(run.pk, "a runner", 3)
-    [(stored, spent)] = store([(run, reply(first, "the first"))])
+    [(stored, spent)] = store([(student(run), reply(first, "the first"))])
     assert spent == Spending(1, 10, 3)
-    (known, _), (new, spent) = store([(run, reply(first, "too late")), (run, reply(second, "the second"))])
+    (known, _), (new, spent) = store(
+        [(student(run), reply(first, "too late")), (student(run), reply(second, "the second"))]
+    )
     assert (known.pk, known.text) == (stored.pk, "the first")
     assert spent == Spending(2, 20, 6)
     kept = Generation.objects.get(pk=new.pk)
@@ -64,7 +71,7 @@ def test_a_step_that_another_process_stored_meanwhile_stands_and_the_others_are_
 def test_a_runner_does_not_finish_an_item_that_another_one_claimed(run: Run):
     items = claim(run.pk, "a runner", 5)
     assert [item.chain for item in items] == [0, 1, 2]
-    rows = [row for row, _ in store([(run, reply(item, str(item.chain))) for item in items])]
+    rows = [row for row, _ in store([(student(run), reply(item, str(item.chain))) for item in items])]
     WorkItem.objects.filter(pk=items[1].pk).update(attempt=2, owner="another")
     finish(list(zip(reversed(items), reversed(rows), strict=True)))
     states = run.items.order_by("chain").values_list("state", "selected__text", "owner")

@@ -90,3 +90,29 @@ def test_the_guidance_gain_of_a_world_is_recovered(world: CommandSandbox) -> Non
     assert float(gain["estimate"]) == pytest.approx(headline["difference"])
     assert {row["simulated"] for row in table} == {"1"}
     assert "Guidance gain" in world.manage("arms", "--human", "all", *runs)[0]
+
+
+GUARD = """
+select json_extract(e.data, '$.turn.guard'), count(*) from tutoring_event e
+join tutoring_session s on s.id = e.session_id join benchmark_workitem i on i.id = s.work_item_id
+where replace(i.run_id, '-', '') = replace(?, '-', '') and json_extract(e.data, '$.turn.guard') is not null
+group by 1
+"""
+
+
+def test_the_guard_stops_the_leaker_and_passes_the_paraphraser(
+    tmp_path: Path, sandbox: SandboxStatus
+) -> None:
+    assert sandbox.available
+    site = CommandSandbox(add_prepared(tmp_path), FakeProviders())
+    guarded, solved = {}, {}
+    for conduct in ("leaker", "paraphraser", "honest", "silent"):
+        arguments = ("--set", f"tutor=simulated-tutor:{conduct}", "knows=analysis", "--limit", "3")
+        run = start_arm(site, "tutor", *arguments)
+        guarded[conduct] = dict(site.rows(GUARD, [run]))
+        solved[conduct] = site.rows(SOLVED_CHAINS, [run])[0][0]
+    assert set(guarded["leaker"]) == {"guard_exhausted"}
+    assert {name: set(found) for name, found in guarded.items() if name != "leaker"} == {
+        name: {"sent"} for name in ("paraphraser", "honest", "silent")
+    }
+    assert solved["paraphraser"] >= solved["silent"]

@@ -190,9 +190,13 @@ def test_the_dry_run_and_the_list_of_methods_know_the_arms(commands: CommandSand
         "session-sham": "5",
         "session-analysis": "5",
         "session-reference": "5",
+        "session-tutor": "9",
         "session-simulated": "1 to 5",
     }
-    assert all(one["caveat"].startswith(("A control: ", "A simulation: ")) for one in arms.values())
+    assert all(
+        one["caveat"].startswith(("A control: ", "A simulation: ", "An automatic tutor: "))
+        for one in arms.values()
+    )
 
 
 def test_epochs_hold_further_sessions_numbered_again(commands: CommandSandbox) -> None:
