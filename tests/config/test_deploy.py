@@ -105,7 +105,7 @@ def test_the_documents_name_the_files_and_options():
     for name in (
         "deploy/Containerfile",
         "deploy/compose.yaml",
-        "deploy/compose.s3.yaml",
+        "deploy/compose-s3.yaml",
         "deploy/systemd/",
         *SANDBOX_OPTIONS,
     ):
