@@ -120,6 +120,10 @@ def test_units_have_keys_only_if_they_call_models():
     assert with_keys == CALL_MODELS
 
 
+def test_only_the_unit_of_the_web_server_has_its_secrets():
+    assert [unit.stem for unit in UNITS if "web.env" in unit.read_text()] == ["hintbench-web"]
+
+
 def test_systemd_accepts_the_units(tmp_path: Path):
     program = shutil.which("systemd-analyze")
     if program is None:
