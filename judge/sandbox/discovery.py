@@ -30,7 +30,9 @@ _OTHER_SYSTEM = (
     "The sandbox needs Linux. On macOS and Windows run the project in a Linux virtual machine "
     "(macOS: Lima or Multipass; Windows: WSL 2)."
 )
-_CONTAINER = "If this is a container, start it as a plain user{options}. It needs no capability (docs/operator.md)."
+_CONTAINER = (
+    "If this is a container, start it as a plain user{options}. It needs no capability (docs/operator.md)."
+)
 _APPARMOR = (
     "AppArmor forbids unprivileged user namespaces (Ubuntu 23.10 and later). Allow them for bubblewrap: write "
     "the lines 'abi <abi/4.0>,', 'include <tunables/global>' and 'profile bwrap /usr/bin/bwrap "
