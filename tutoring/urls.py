@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 from tutoring.views import (
     arms,
     assigned_sessions,
+    automatic_tutors,
     codebook,
     comparison,
     detectors,
@@ -53,6 +54,7 @@ urlpatterns = [
     path("codebook/<int:version>/", codebook.codebook, name="codebook_version"),
     path("runs/arms/", arms.arms, name="arms"),
     path("effort/", effort.effort, name="effort"),
+    path("runs/tutors/", automatic_tutors.automatic_tutors, name="automatic_tutors"),
     path("runs/ladder/", ladder.ladder, name="ladder"),
     path("runs/receptivity/", replays.receptivity, name="receptivity"),
     path("runs/receptivity/<uuid:replay_id>/", replays.replay, name="replay"),

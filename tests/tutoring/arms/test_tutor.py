@@ -12,7 +12,7 @@ import pytest
 from benchmark.models import Generation
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import Message
-from benchmark.providers.practice import practice_scripts
+from benchmark.providers.practice import PRACTICE_PROBLEMS, StudentScript, practice_scripts
 from benchmark.providers.worlds import hint_text, idea_text, probability_right, read_world
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import CommandSandbox
@@ -186,17 +186,22 @@ def test_an_answer_is_found_between_words_and_faults_name_the_field() -> None:
         parse_answer(answer(" "))
 
 
-def test_an_idea_gives_the_solution_away_with_and_without_a_program() -> None:
-    world = read_world("guidance-60")
-    slug = "choir-photograph"
+@pytest.mark.parametrize("script", practice_scripts(), ids=lambda script: script.slug)
+def test_an_idea_gives_the_solution_away_with_and_without_a_program(script: StudentScript) -> None:
+    world, slug = read_world("guidance-60"), script.slug
     problem = world.problems[slug]
-    script = next(one for one in practice_scripts() if one.slug == slug)
-    opening = Message("user", script.phrase)
-    assert probability_right(world, [opening]) == problem.unaided
-    with_idea = Message("user", f"{opening.content}\n{idea_text(slug)}")
-    assert probability_right(world, [with_idea]) == problem.leak.analysis
-    hint = Message("user", f"{opening.content}\n{hint_text(slug, next(iter(problem.bugs)), 3)}")
-    assert probability_right(world, [hint]) == problem.unaided
+    package = PRACTICE_PROBLEMS / slug
+    [statement] = package.glob("*/problem.en.*")
+    [solution] = package.glob("*/solution.en.*")
+    opening = f"{script.phrase}\n{statement.read_text()}"
+
+    def after(message: str) -> float:
+        return probability_right(world, [Message("user", f"{opening}\n{message}")])
+
+    assert after("Please try again.") == problem.unaided
+    assert after(idea_text(slug)) == problem.leak.analysis
+    assert after(solution.read_text()) == problem.leak.analysis
+    assert after(hint_text(slug, next(iter(problem.bugs)), 3)) == problem.unaided
 
 
 RIGHT = Script(pieces_of(REPLY))
