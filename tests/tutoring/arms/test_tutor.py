@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from benchmark.providers.practice import PRACTICE_PROBLEMS, StudentScript, pract
 from benchmark.providers.worlds import hint_text, idea_text, probability_right, read_world
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import CommandSandbox
+from tests.benchmark.runs.test_resume import HANGING, only_run, until
 from tests.fake_providers import Script, pieces_of
 from tests.tutoring.arms.chains import GivenReplies
 from tutoring.arms.control_policies import TRY_AGAIN
@@ -251,3 +253,57 @@ def test_a_budget_that_ends_in_a_session_leaves_it_incomplete_and_resumable(comm
     assert len(commands.fake_providers.requests) == 4
     assert commands.rows("select outcome from tutoring_session") == [("solved",)]
     assert commands.rows(PAID) == [("openai:a-tutor", 2)]
+
+
+def test_a_tutor_that_refuses_or_loops_sends_the_neutral_sentence(commands: CommandSandbox) -> None:
+    refusal = Script(("I cannot help with that.",), finish="refusal")
+    loop = Script((f'{{"diagnosis": "{"again and " * 400}',), finish="length")
+    commands.fake_providers.script(WRONG, refusal, loop, RIGHT, Script((answer("", act="execute"),)))
+    document = commands.baseline(*OPTIONS, method="session-tutor")
+    assert (document["done"], document["solved"], document["tutor"]["paid"]["calls"]) == (1, 1, 3)
+    _, message = (json.loads(data) for (data,) in commands.rows(DRAFTS))
+    assert (message["text"], message["turn"]["guard"]) == (TRY_AGAIN, "unparsable")
+    assert [bool(draft["fault"]) for draft in message["turn"]["drafts"]] == [True, True]
+
+
+def test_a_prompt_longer_than_the_tutors_context_fails_the_item_and_is_no_outcome(
+    commands: CommandSandbox,
+) -> None:
+    commands.fake_providers.script(WRONG, Script(status=400, error="invalid_request_error"))
+    document = commands.baseline(*OPTIONS, method="session-tutor", status=1)
+    assert (document["done"], document["failed"], document["solved"]) == (0, 1, 0)
+    assert commands.rows("select count(*) from tutoring_session") == [(0,)]
+    assert commands.rows("select state, permanent from benchmark_workitem where state = 'failed'") == [
+        ("failed", 1)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("waits_for", ["tutor", "student"])
+def test_a_kill_9_pays_for_no_reply_of_either_model_twice(commands: CommandSandbox, waits_for: str) -> None:
+    replies = [
+        WRONG,
+        Script((answer(ANALYSIS * 4),)),
+        Script((answer(),)),
+        RIGHT,
+        Script((answer("", act="execute"),)),
+    ]
+    stored = {"tutor": 2, "student": 3}[waits_for]
+    commands.fake_providers.script(*replies[:stored], HANGING)
+    running = commands.start(
+        "run_baseline", "--json", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "session-tutor",
+        *OPTIONS,
+    )  # fmt: skip
+    until(lambda: len(commands.fake_providers.requests) == stored + 1)
+    running.signal(signal.SIGKILL)
+    assert running.wait()[0] == -signal.SIGKILL
+    before = commands.rows("select step, text from benchmark_generation order by step")
+    assert len(before) == stored
+    commands.fake_providers.script(*replies[stored:])
+    document = commands.baseline("--resume", only_run(commands))
+    assert (document["done"], document["solved"], document["state"]) == (1, 1, "finished")
+    assert (document["paid"]["calls"], document["tutor"]["paid"]["calls"]) == (2, 3)
+    assert len(commands.fake_providers.requests) == len(replies) + 1, "only the call in flight is repeated"
+    assert commands.rows("select step, text from benchmark_generation order by step")[:stored] == before
+    assert commands.rows(PAID) == [("openai:a-tutor", 3)]
+    assert commands.rows("select outcome from tutoring_session") == [("solved",)]
