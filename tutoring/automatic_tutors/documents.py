@@ -9,6 +9,7 @@ from benchmark.reports.formatting import INTERVAL_NAMES
 from judge.management.tables import aligned
 from tutoring.arms.figures.contrasts import Contrast, Rate
 from tutoring.arms.figures.documents import contrast_json, rate_json
+from tutoring.automatic_tutors.estimation import BlindingIndex
 from tutoring.automatic_tutors.figures import GainMatrix, MeasuredLeaks, TutorArm, TutorFigures
 
 
@@ -25,6 +26,7 @@ def figures_text(figures: TutorFigures) -> str:
             "people − tutor",
             "leak index",
             "breaches",
+            "blinding",
             "rows",
         )
     ]
@@ -37,6 +39,7 @@ def figures_text(figures: TutorFigures) -> str:
             _difference(arm.people_minus),
             leaks_text(arm.leaks),
             _rate(arm.breach),
+            blinding_text(arm.blinding),
             arm.address,
         )
         for arm in figures.arms
@@ -76,6 +79,14 @@ def figures_text(figures: TutorFigures) -> str:
 def counts_text(counts: Mapping[Any, int]) -> str:
     """Return counts as "sent 12, guard_exhausted 3"; "none" without any."""
     return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"
+
+
+def blinding_text(found: BlindingIndex | None) -> str:
+    """Return the blinding index with its interval and the number of answers, or "no answer"."""
+    if found is None:
+        return "no answer"
+    low, high = found.interval.interval
+    return f"{found.index:+z.2f} ({low:+z.2f} to {high:+z.2f}), {found.answers} answers"
 
 
 def leaks_text(found: MeasuredLeaks | None) -> str:
@@ -174,6 +185,14 @@ def _arm_json(arm: TutorArm) -> dict[str, Any]:
         "people_minus_tutor": contrast_json(arm.people_minus) if arm.people_minus else None,
         "breach": rate_json(arm.breach) if arm.breach else None,
         "leaks": _leaks_json(arm.leaks) if arm.leaks else None,
+        "blinding": None
+        if arm.blinding is None
+        else {
+            "index": arm.blinding.index,
+            "interval": list(arm.blinding.interval.interval),
+            "method": arm.blinding.interval.method,
+            "answers": arm.blinding.answers,
+        },
         "guard": None
         if arm.guard is None
         else {

@@ -110,3 +110,24 @@ def additive_parts(gains: Sequence[Sequence[float | None]]) -> AdditiveParts | N
     return AdditiveParts(
         mean, tuple(students.tolist()), tuple(tutors.tolist()), tuple(tuple(row) for row in rest.tolist())
     )
+
+
+@dataclass(frozen=True)
+class BlindingIndex:
+    """How well blind reviewers told persons from programs: the mean over problems of (right − wrong) / answers.
+
+    1: always right; 0: no better than chance; "cannot tell" is an answer that is neither.
+    """
+
+    index: float
+    interval: NamedInterval
+    answers: int
+
+
+def blinding_index(answers: Mapping[P, Sequence[int]]) -> BlindingIndex | None:
+    """Return the index of answers by problem: 1 right, -1 wrong, 0 cannot tell; None without an answer."""
+    given = {problem: values for problem, values in answers.items() if values}
+    if not given:
+        return None
+    means = [fmean(values) for values in given.values()]
+    return BlindingIndex(fmean(means), problem_t(means, lowest=-1), sum(map(len, given.values())))

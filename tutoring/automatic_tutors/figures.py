@@ -28,13 +28,16 @@ from tutoring.arms.tutor.policy import CONDUCT
 from tutoring.automatic_tutors.estimation import (
     AboveYardstick,
     AdditiveParts,
+    BlindingIndex,
     LeakIndex,
     above_yardstick,
     additive_parts,
+    blinding_index,
     leak_index,
     yardstick,
 )
-from tutoring.models import Event, Session
+from tutoring.models import AuditEntry, Event, Review, Session
+from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.content import COMPLIANT
 from tutoring.review.solve_rates import ProblemTally, decided_outcome
 
@@ -73,8 +76,9 @@ class TutorArm:
     """One tutor of one student: an automatic one, or people.
 
     `gain` is over the neutral arm under the same stopping rule, `people_minus` is people minus this tutor by the
-    outcomes of their sessions, `breach` the share of breaching sessions among those with two reviews. Dollars are None
-    where a price or a number of tokens is unknown.
+    outcomes of their sessions, `breach` the share of breaching sessions among those with two reviews, `blinding` the
+    index of blind reviewers' answers to whether the tutor was a person or a program. Dollars are None where a price or
+    a number of tokens is unknown.
     """
 
     name: str
@@ -90,6 +94,7 @@ class TutorArm:
     people_minus: Contrast | None
     breach: Rate | None
     leaks: MeasuredLeaks | None
+    blinding: BlindingIndex | None = None
     guard: GuardCounts | None = None
     student_dollars: float | None = None
     tutor_dollars: float | None = None
@@ -189,7 +194,7 @@ def _of_student(
     left_out: list[LeftOut] = []
     for run in runs:
         try:
-            rows = read_rows(text, [*([neutral] if neutral else []), run], rule_set)
+            rows = read_rows(text, [*([neutral] if neutral else []), run], rule_set, fewest=1)
         except ArmsError as error:
             raise TutorsError(str(error)) from None
         left_out += rows.left_out
@@ -211,6 +216,7 @@ def _of_student(
                 simulated=own.simulated, address=filter_address(text), solved=rate(of_people),
                 gain=_gain(PEOPLE, of_people, control, rule), people_minus=None,
                 breach=rate(breaches) if breaches else None, leaks=leaks,
+                blinding=_blinding(Session.objects.filter(pk__in=[one.pk for one in rows.people]), rule_set),
             )  # fmt: skip
         arms.append(_automatic(own, control, of_people, limit, rule_set=rule_set, rule=rule))
     return [*([people] if people else []), *arms], limit, left_out
@@ -248,6 +254,7 @@ def _automatic(
         people_minus=contrast("People − tutor", (PEOPLE, people), (name, outcomes)) if people else None,
         breach=_breaches(run, rule_set),
         leaks=leaks,
+        blinding=_blinding(Session.objects.filter(work_item__run=run, invalidated=False), rule_set),
         guard=_guard_counts(run.pk, last_event),
         student_dollars=_dollars(run),
         tutor_dollars=_dollars(tutor) if tutor else None,
@@ -321,6 +328,23 @@ def _breaches(run: Run, rule_set: int) -> Rate | None:
         tally.sessions += 1
         tally.solved += verdict != COMPLIANT
     return rate(tallies) if tallies else None
+
+
+def _blinding(sessions: SessionQuerySet, rule_set: int) -> BlindingIndex | None:
+    """Return the blinding index of the sessions' independent reviews by reviewers who were blind to the origin."""
+    blind = AuditEntry.objects.filter(session__in=sessions, data__blind=True).values_list(
+        "data__review", flat=True
+    )
+    reviews = Review.objects.filter(
+        pk__in=[UUID(key) for key in blind if key], rule_set=rule_set, state=Review.State.SUBMITTED,
+        slot__in=Review.INDEPENDENT, content__has_key="guess",
+    )  # fmt: skip
+    answers: dict[int, list[int]] = defaultdict(list)
+    columns = ("session__problem", "session__origin", "content__guess")
+    for problem, origin, guess in reviews.order_by().values_list(*columns):
+        truth = "program" if origin == Session.Origin.AUTOMATIC else "person"
+        answers[problem].append(0 if guess == "cannot tell" else 1 if guess == truth else -1)
+    return blinding_index(answers)
 
 
 @lru_cache(maxsize=24)

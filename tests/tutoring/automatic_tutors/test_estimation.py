@@ -30,6 +30,7 @@ def test_the_leak_index_weighs_problems_equally_and_leaves_out_those_without_dra
 def test_a_tutor_gives_away_more_if_its_share_above_the_yardstick_is_above_that_of_people() -> None:
     assert yardstick([0.0] * (FEWEST_FOR_YARDSTICK - 1)) is None
     limit = yardstick([0.0] * 19 + [0.25])
+    assert limit is not None
     assert limit == pytest.approx(0.0125)
     problems = [f"p{number}" for number in range(12)]
     base = dict.fromkeys(problems, 0.25)
