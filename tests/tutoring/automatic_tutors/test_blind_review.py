@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 
 from accounts.roles import Role
 from tests.tutoring.arms.arm_rows import store_arm, store_problems
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.review.browsing import client_of, whole
-from tests.tutoring.review.readings import reading
+from tests.tutoring.review.readings import reading, submit
 from tutoring.automatic_tutors.estimation import blinding_index
 from tutoring.automatic_tutors.figures import tutor_figures
 from tutoring.models import Event, Protocol, Review, Session
@@ -93,6 +98,28 @@ def test_the_guess_is_stored_at_the_submission_and_gives_the_blinding_index(
     assert (arm.blinding.index, arm.blinding.answers) == (0.5, 2)
     assert arm.breach is not None
     assert (arm.breach.share, arm.breach.sessions) == (0, 1)
+
+
+def test_exports_hold_drafts_decisions_and_guesses(
+    automatic: Session, person: PersonFactory, tmp_path: Path
+) -> None:
+    for name in ("r1", "r2"):
+        reviewer = person(name, Role.REVIEWER)
+        submit(claimed(reviewer), replace(reading(automatic), guess="program"))
+    call_command("export_trajectories", format="datasets", output=tmp_path / "folder")
+    [draft] = read_lines(tmp_path / "folder/data/drafts.jsonl")
+    assert (draft["guard"], draft["diagnosis"], draft["sent"], draft["refused"]) == ("sent", SECRET, True, [])
+    assert {label["guess"] for label in read_lines(tmp_path / "folder/data/labels.jsonl")} == {"program"}
+    card = (tmp_path / "folder/README.md").read_text()
+    assert "| drafts of automatic tutors | 1 |" in card
+    assert "`drafts` has a row for each draft" in card
+    call_command("export_trajectories", format="inspect", output=tmp_path / "logs")
+    logs = "".join(path.read_text() for path in (tmp_path / "logs").rglob("*.json"))
+    assert SECRET in logs
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_other_guesses_are_refused(automatic: Session, person: PersonFactory) -> None:
