@@ -26,11 +26,11 @@ where replace(i.run_id, '-', '') = replace(?, '-', '') and j.verdict = 'AC'
 
 
 @pytest.fixture
-def world(tmp_path: Path, sandbox: SandboxStatus) -> CommandSandbox:
-    """Return a site with three tutors' sessions on the practice problems."""
+def world(tmp_path: Path, sandbox: SandboxStatus, request: pytest.FixtureRequest) -> CommandSandbox:
+    """Return a site with tutors' sessions on the practice problems; the parameter is the number of tutors."""
     assert sandbox.available
     var = add_prepared(tmp_path)
-    run_apart(hold_sessions, var, WORLD, 3, 3)
+    run_apart(hold_sessions, var, WORLD, request.param, 3)
     return CommandSandbox(var, FakeProviders())
 
 
@@ -42,6 +42,7 @@ def start_arm(world: CommandSandbox, name: str, *arguments: str) -> str:
     return str(json.loads(output)["run"])
 
 
+@pytest.mark.parametrize("world", [3], indirect=True)
 def test_the_guidance_gain_of_a_world_is_recovered(world: CommandSandbox) -> None:
     neutral = start_arm(world, "neutral", "--attempts", "3")
     runs = [neutral, start_arm(world, "again"), start_arm(world, "neutral", "--set", "from_first=all")]
@@ -101,9 +102,10 @@ group by 1
 """
 
 
+@pytest.mark.parametrize("world", [1], indirect=True)
 def test_tutors_with_known_conduct_show_it_in_every_figure(world: CommandSandbox) -> None:
     """Leaker, paraphraser, honest and silent tutors: guard, gain, leak index, command, page and files."""
-    start_arm(world, "neutral", "--attempts", "2")
+    start_arm(world, "neutral")
     runs = {}
     for conduct, guard in (
         ("leaker", "true"), ("leaker", "false"), ("paraphraser", "true"), ("honest", "true"), ("silent", "true")
