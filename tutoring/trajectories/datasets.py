@@ -258,7 +258,7 @@ def _draws(record: Record) -> Iterator[Record]:
 
 
 def _drafts(record: Record) -> Iterator[Record]:
-    """Yield a row for each draft of an automatic tutor, with the decision of the guard on its turn."""
+    """Yield a row for each draft of an automatic tutor, with the decision of the guard."""
     for event in record["events"]:
         turn = getattr(payload_of(event), "turn", None)
         if not isinstance(turn, TutorTurn):
@@ -355,8 +355,8 @@ cards that share a dialogue repeat them: count each (`replay`, `state`, `arm`, `
 another problem that was sent. `fit` compares the failures of the program with those of the card's program; null means
 that the card's own dialogue was continued. `right` is the verdict on all tests; null means not judged.
 
-`drafts` has a row for each draft of an automatic tutor, a language model, in its turn (`event`). `guard` is the
-decision on the turn: sent; off (no guard); guard_exhausted or unparsable (the student got "Please try again." instead).
+`drafts` has a row for each draft of an automatic tutor, a language model, for the message or execution `event`. `guard`
+is the decision: sent; off (no guard); guard_exhausted or unparsable (the student got "Please try again." instead).
 `refused` names the clauses that the guard found, each with its passage. `diagnosis` is private: the student never got
 it. `fault` says why a reply was no answer.
 

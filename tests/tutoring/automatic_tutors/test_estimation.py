@@ -56,6 +56,7 @@ def test_additive_parts_sum_to_the_gains_and_need_every_cell() -> None:
     assert additive_parts([[0.1, 0.2]]) is None
 
 
+@pytest.mark.slow
 def test_the_simulated_figures_cover_what_they_claim() -> None:
     """A smoke test with 60 studies of every cell but those of the guard."""
     cells = CALIBRATIONS["tutor"].cells
@@ -67,6 +68,7 @@ def test_the_simulated_figures_cover_what_they_claim() -> None:
         assert found.interval / 60 >= 0.93 - 2 * 0.033, cell.estimator
 
 
+@pytest.mark.slow
 def test_the_guard_refuses_quoted_solutions_and_passes_hints_and_ideas() -> None:
     drafts = calibration.verbatim_leaks()
     assert len(drafts) > 100
