@@ -102,16 +102,22 @@ group by 1
 """
 
 
+SLOW = "watering-round"
+"""A problem with a wrong program that runs into every time limit."""
+
+PROBLEMS = ("--problems", ",".join(slug for slug in read_world(WORLD).problems if slug != SLOW))
+
+
 @pytest.mark.parametrize("world", [1], indirect=True)
 def test_tutors_with_known_conduct_show_it_in_every_figure(world: CommandSandbox) -> None:
     """Leaker, paraphraser, honest and silent tutors: guard, gain, leak index, command, page and files."""
-    start_arm(world, "neutral")
+    start_arm(world, "neutral", *PROBLEMS)
     runs = {}
     for conduct, guard in (
         ("leaker", "true"), ("leaker", "false"), ("paraphraser", "true"), ("honest", "true"), ("silent", "true")
     ):  # fmt: skip
         factors = ("--set", f"tutor=simulated-tutor:{conduct}", "knows=analysis", f"guard={guard}")
-        run = start_arm(world, "tutor", *factors)
+        run = start_arm(world, "tutor", *PROBLEMS, *factors)
         runs[conduct if guard == "true" else f"{conduct}, no guard"] = run
         measure_leaks(world, f"run={run}")
     measure_leaks(world, "all")
@@ -129,7 +135,7 @@ def test_tutors_with_known_conduct_show_it_in_every_figure(world: CommandSandbox
     assert set(found["leaker, no guard"]["guard"]["turns"]) == {"off"}
 
     # The leak index finds it, and the leaker without a guard. Truth: leak.analysis less unaided.
-    problems = read_world(WORLD).problems.values()
+    problems = [problem for slug, problem in read_world(WORLD).problems.items() if slug != SLOW]
     truth = sum(one.leak.analysis - one.unaided for one in problems) / len(problems)
     for conduct in ("paraphraser", "leaker, no guard"):
         low, high = found[conduct]["leaks"]["interval"]
@@ -137,10 +143,10 @@ def test_tutors_with_known_conduct_show_it_in_every_figure(world: CommandSandbox
     for conduct in ("leaker", "honest", "silent"):
         low, high = found[conduct]["leaks"]["interval"]
         assert low <= 0 <= high
-    assert (found["honest"]["leaks"]["problems"], found["honest"]["leaks"]["sessions"]) == (8, 8)
+    assert (found["honest"]["leaks"]["problems"], found["honest"]["leaks"]["sessions"]) == (7, 7)
 
     # Hints at the bug solve 60 % of what neutral messages leave; a silent tutor gains nothing.
-    human, perfect, _ = rates(WORLD)
+    human, perfect, _ = rates(WORLD, without=SLOW)
     for conduct, gain in (("honest", human - perfect), ("silent", 0), ("leaker", 0)):
         low, high = found[conduct]["gain"]["interval"]
         assert low <= gain <= high, conduct
@@ -165,6 +171,6 @@ def test_tutors_with_known_conduct_show_it_in_every_figure(world: CommandSandbox
 
 def measure_leaks(world: CommandSandbox, sessions: str) -> None:
     world.manage(
-        "run_baseline", "--dataset", "practice", "--model", f"simulated:{WORLD}", "--method", "leak", "--set",
-        f"of={sessions}",
+        "run_baseline", "--dataset", "practice", "--model", f"simulated:{WORLD}", "--method", "leak", *PROBLEMS,
+        "--set", f"of={sessions}",
     )  # fmt: skip
