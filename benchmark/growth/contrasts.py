@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, stdev
 
-from benchmark.metrics import POWER, paired_contrast, problem_t_test, t_quantile
-
-FEWEST_TESTED_PROBLEMS = 6
-"""Problems from which a contrast has a test."""
+from benchmark.metrics import FEWEST_TESTED_PROBLEMS, POWER, paired_contrast, problem_t_test, t_quantile
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Metrics: estimators, their intervals, and paired comparisons."""
 
 from benchmark.metrics.comparison import (
+    FEWEST_TESTED_PROBLEMS,
     SIGNIFICANCE,
     PairedContrast,
     PairedDifference,
@@ -37,6 +38,7 @@ from benchmark.metrics.small_samples import (
 
 __all__ = [
     "FEWEST_FOR_BOOTSTRAP",
+    "FEWEST_TESTED_PROBLEMS",
     "POWER",
     "SIGNIFICANCE",
     "EquivalentSamples",

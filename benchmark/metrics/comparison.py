@@ -20,6 +20,9 @@ from benchmark.metrics.small_samples import (
 
 SIGNIFICANCE = 0.05
 
+FEWEST_TESTED_PROBLEMS = 6
+"""Smallest number of common problems for which a contrast is tested (docs/spec.md 9.1)."""
+
 
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p of McNemar's test: a binomial test of the discordant pairs at 1/2; 1 without any."""

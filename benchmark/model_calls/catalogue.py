@@ -138,6 +138,14 @@ def variant_of(row: LanguageModel, parameters: Parameters) -> LanguageModel:
     return freeze(found)
 
 
+def frozen_row(row: LanguageModel | None, spec: ModelSpec, parameters: Parameters) -> LanguageModel:
+    """Return the frozen row with these parameters: a version of `row`, or without one a row of the model `spec`.
+
+    It is made if there is none. Raises CatalogueError for inactive rows.
+    """
+    return variant_of(row, parameters) if row else model_for(spec, parameters)
+
+
 def freeze(row: LanguageModel) -> LanguageModel:
     """Return the row as it is stored, with the time of its first use, after which its content cannot change."""
     if row.frozen_at is None:

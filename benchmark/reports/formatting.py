@@ -99,6 +99,11 @@ def percent(value: float | None) -> str:
     return "n/a" if value is None else f"{100 * value:z.2f} %"
 
 
+def whole_percent(share: float | None) -> str:
+    """Format a share as a percentage without decimals; "–" for None."""
+    return "–" if share is None else f"{100 * share:z.0f} %"
+
+
 def interval(figure: PassAtK | AfterReflections) -> str:
     """Format the interval of a score in percent; "n/a" without one."""
     if figure.low is None or figure.high is None:

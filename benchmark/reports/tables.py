@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from benchmark.reports.figures import RunFigures
@@ -14,6 +14,15 @@ _COLUMNS = (
     "run", "dataset", "model", "method", "complete", "figure", "by", "group", "value", "low", "high", "n",
     "interval_method",
 )  # fmt: skip
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    """Return CSV with a heading and a line for each row; a column that a row lacks is blank."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
 
 
 def as_json(runs: Sequence[RunFigures]) -> str:

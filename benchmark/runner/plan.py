@@ -275,13 +275,13 @@ def start_run(plan: RunPlan, options: RunOptions) -> Run:
         manifest["pilot"] = plan.pilot.to_json()
     run.manifest = manifest
     with transaction.atomic():
-        run.model = _frozen_model(plan)
+        run.model = _frozen_row(plan.model, plan.spec, plan.sampling)
         if run.model.cutoff:
             manifest["cutoff"] = run.model.cutoff.isoformat()
         run.first_draw = reserve_draws(run.model_spec, run.epochs, plan.first_draw)
         run.save()
-        if tutor:
-            tutor.model = _frozen_tutor(plan)
+        if tutor and plan.tutor:
+            tutor.model = _frozen_row(plan.tutor.row, plan.tutor.spec, plan.tutor.parameters)
             tutor.save(force_insert=True)
         insert_items(run, plan.problems, plan.chains)
     return run
@@ -313,23 +313,9 @@ def _planned_tutor(run: Run, plan: RunPlan, options: RunOptions) -> RunTutor | N
     return tutor
 
 
-def _frozen_tutor(plan: RunPlan) -> LanguageModel:
-    """Return the row of the tutor's model; make it if there is none. Raises CannotRunError."""
-    assert plan.tutor is not None
+def _frozen_row(row: LanguageModel | None, spec: ModelSpec, parameters: Parameters) -> LanguageModel:
     try:
-        if plan.tutor.row:
-            return catalogue.variant_of(plan.tutor.row, plan.tutor.parameters)
-        return catalogue.model_for(plan.tutor.spec, plan.tutor.parameters)
-    except CatalogueError as error:
-        raise CannotRunError(str(error)) from None
-
-
-def _frozen_model(plan: RunPlan) -> LanguageModel:
-    """Return the row of the model with the plan's sampling; make it if there is none. Raises CannotRunError."""
-    try:
-        if plan.model:
-            return catalogue.variant_of(plan.model, plan.sampling)
-        return catalogue.model_for(plan.spec, plan.sampling)
+        return catalogue.frozen_row(row, spec, parameters)
     except CatalogueError as error:
         raise CannotRunError(str(error)) from None
 

@@ -1,10 +1,8 @@
 """Embeddings by any encoder that sentence-transformers loads, by its name or the path of a folder."""
 
 import hashlib
-import os
-import tempfile
+import io
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +11,8 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
+
+from benchmark.blob_stores.folder import write_atomically
 
 _PROBE = "Given n numbers, print the largest sum of neighbours."
 
@@ -111,14 +111,6 @@ def _cannot_load(name: str, error: Exception) -> str:
 
 
 def _save(path: Path, vector: Vectors) -> None:
-    """Write the vector atomically."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            np.save(file, vector)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            Path(temporary).unlink()
-        raise
+    content = io.BytesIO()
+    np.save(content, vector)
+    write_atomically(path, content.getvalue())

@@ -157,10 +157,10 @@ def start_run(plan: SimilarityPlan, options: RunOptions) -> SimilarityRun:
 
 def _frozen_model(plan: SimilarityPlan) -> LanguageModel | None:
     """Return the row of the plan's model, made if there is none; None without a model. Raises CannotRunError."""
+    if plan.spec is None:
+        return None
     try:
-        if plan.model:
-            return catalogue.variant_of(plan.model, plan.sampling)
-        return catalogue.model_for(plan.spec, plan.sampling) if plan.spec else None
+        return catalogue.frozen_row(plan.model, plan.spec, plan.sampling)
     except CatalogueError as error:
         raise CannotRunError(str(error)) from None
 

@@ -19,6 +19,7 @@ from benchmark.reports.cached_report import item_counts
 from benchmark.reports.comparison import Pair, comparison_document
 from benchmark.reports.comparison.text import describe_methods, verdict_axes
 from benchmark.views.access import runs_from_query
+from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots
 from benchmark.views.run_plots import best_score_plot, difference_plot
 
@@ -52,9 +53,9 @@ def comparison(request: HttpRequest) -> HttpResponse:
     match request.GET.get("form", ""):
         case "json":
             document = json.dumps(comparison_document(found), ensure_ascii=False, indent=2)
-            return _file(document, "json", "application/json")
+            return file_download(document, "application/json", "comparison.json")
         case "csv":
-            return _file(_csv(found), "csv", "text/csv")
+            return file_download(_csv(found), "text/csv", "comparison.csv")
     query = request.GET.copy()
     query.pop("form", None)
     labels = {pair.run: pair.label for pair in found.pairs}
@@ -94,12 +95,6 @@ def _matrix(pair: Pair) -> tuple[list[str], list[tuple[str, list[tuple[str, int]
     return columns, [
         (row, [(column, pair.transitions[row].get(column, 0)) for column in columns]) for row in rows
     ]
-
-
-def _file(text: str, form: str, media_type: str) -> HttpResponse:
-    response = HttpResponse(text, content_type=f"{media_type}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="comparison.{form}"'
-    return response
 
 
 def _csv(comparison: Comparison) -> str:

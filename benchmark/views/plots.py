@@ -15,6 +15,7 @@ from django.shortcuts import render
 from django.utils.safestring import SafeString, mark_safe
 
 from benchmark.plots import Plot
+from benchmark.views.downloads import file_download
 
 _TOKEN = re.compile(r"--([\w-]+):\s*(?:light-dark\(([^,]+),[^)]*\)|([^;]+));")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -73,9 +74,7 @@ class PagePlots:
         if plot is None or form not in _FORMS:
             raise Http404(f"This page has no plot {name} as {form}.")
         text = plot.csv() if form == "csv" else plot.svg_file(file_style())
-        response = HttpResponse(text, content_type=f"{_FORMS[form]}; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
-        return response
+        return file_download(text, _FORMS[form], f"{name}.{form}")
 
 
 @lru_cache(maxsize=1)

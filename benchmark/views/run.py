@@ -28,6 +28,7 @@ from benchmark.reports.progress import RunProgress, run_progress
 from benchmark.reports.run_metrics import format_metrics
 from benchmark.reports.usage import Usage, measure_usage
 from benchmark.views.access import find_run
+from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots
 from benchmark.views.run_plots import reflection_plot
 
@@ -107,8 +108,4 @@ def export(_request: HttpRequest, run_id: UUID, form: str) -> HttpResponse:
     if form not in MEDIA_TYPES:
         raise Http404(f"There is no report in the format {form}.")
     found = find_run(run_id)
-    response = HttpResponse(
-        FORMATS[form]([run_report(found)]), content_type=f"{MEDIA_TYPES[form]}; charset=utf-8"
-    )
-    response["Content-Disposition"] = f'attachment; filename="run-{found.pk}.{form}"'
-    return response
+    return file_download(FORMATS[form]([run_report(found)]), MEDIA_TYPES[form], f"run-{found.pk}.{form}")

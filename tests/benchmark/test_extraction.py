@@ -382,6 +382,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reply", HOSTILE, ids=lambda reply: repr(reply[:20]))
 @pytest.mark.parametrize("language", ["python", "cpp"])
 def test_hostile_replies_cost_linear_time(reply: str, language: str) -> None:

@@ -138,6 +138,7 @@ def test_an_absurdly_long_message_is_shown_as_plain_text_with_a_notice() -> None
     assert "<strong>" not in rendered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
@@ -216,6 +217,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["java", "c#", "cpp", "python", "rust", "go", "javascript"])
 @pytest.mark.parametrize("piece", ["a ", "a<", 'r#"', "public a ", "{"])
 def test_hostile_programs_are_coloured_in_linear_time(language: str, piece: str) -> None:

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from benchmark.methods import SettingsError
-from tutoring.models import Assignment, Event, Session
+from tutoring.models import Assignment, Event, Session, Study
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.sessions.assignments import locked_sessions, rehearsed_sessions
 
@@ -30,6 +30,24 @@ class ErasedMessagesError(Exception):
         super().__init__(
             "the chain needs messages of a session that was erased: its tutor has withdrawn the consent"
         )
+
+
+def origin_warnings(study: Study | None, *, simulated: bool) -> list[str]:
+    """Return the warnings that figures of simulated sessions or of a rehearsal carry."""
+    warnings = []
+    if simulated:
+        warnings.append(
+            "Simulated: the sessions are with a scripted or simulated model. These figures test the estimators and say "
+            "nothing about any model or person."
+        )
+    if study is not None and study.rehearsal:
+        warnings.append(f"Rehearsal: {study} is no real study.")
+    return warnings
+
+
+def exploratory_except(study: Study) -> str:
+    """Return the sentence that figures are exploratory, except the contrasts of this frozen study."""
+    return f"Exploratory, except what the frozen study {study} names: {study.named_contrasts}."
 
 
 def human_sessions(text: str) -> SessionQuerySet:

@@ -1,4 +1,4 @@
-"""The figures of effort as text, JSON and rows of CSV."""
+"""The figures of effort as text, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmark.metrics import RatioSet
+from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
 from tutoring.arms.figures.documents import range_text
 from tutoring.effort.figures import EffortFigures, GroupEffort
@@ -131,8 +132,12 @@ def _ratio_json(found: RatioSet | None) -> dict[str, Any] | None:
     return None if found is None else {"ratio": found.ratio, "set": [list(one) for one in found.ranges]}
 
 
-def csv_rows(figures: EffortFigures) -> Iterator[dict[str, Any]]:
-    """Yield a row for each group and ratio range, arm of the cost plane, and slope."""
+def figures_csv(figures: EffortFigures) -> str:
+    """Return the figures as CSV: a line for each group and ratio range, arm of the cost plane, and slope."""
+    return csv_text(CSV_COLUMNS, _csv_rows(figures))
+
+
+def _csv_rows(figures: EffortFigures) -> Iterator[dict[str, Any]]:
     common = {"wage": figures.wage, "simulated": int(figures.simulated)}
     for one in figures.groups:
         counts = common | {

@@ -19,7 +19,7 @@ from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.ledger import Account
 from benchmark.models.spending import MICRO
 from tutoring.arms.figures.rows import filter_address
-from tutoring.arms.human_sessions import human_sessions, matching_sessions
+from tutoring.arms.human_sessions import human_sessions, matching_sessions, origin_warnings
 from tutoring.effort.learning import LearningSlope, OrderedSession, learning_slope
 from tutoring.effort.projection import VERSION
 from tutoring.models import Arm, Session, SessionEffort, Study
@@ -253,13 +253,5 @@ def _learning(
 
 
 def _warnings(study: Study | None, *, simulated: bool) -> list[str]:
-    warnings = []
-    if simulated:
-        warnings.append(
-            "Simulated: the sessions are with a scripted or simulated model. These figures test the estimators and say "
-            "nothing about any model or person."
-        )
-    if study is not None and study.rehearsal:
-        warnings.append(f"Rehearsal: {study} is no real study.")
-    warnings.append("Exploratory: no frozen study names figures of effort.")
-    return warnings
+    warnings = origin_warnings(study, simulated=simulated)
+    return [*warnings, "Exploratory: no frozen study names figures of effort."]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Any
 
-from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.reports.formatting import INTERVAL_NAMES, whole_percent
+from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
 from tutoring.ladder.figures import LadderFigures
 from tutoring.studies.estimation import Contrast
@@ -26,11 +25,11 @@ def figures_text(figures: LadderFigures) -> str:
     rows += [
         (
             str(one.level),
-            _percent(one.rate),
+            whole_percent(one.rate),
             _ends(*one.interval.interval, one.interval.method),
             f"{one.solved} of {one.sessions}",
             str(one.problems),
-            _percent(one.neutral),
+            whole_percent(one.neutral),
             address,
         )
         for one, address in zip(figures.curve, figures.addresses, strict=True)
@@ -53,7 +52,7 @@ def _caps(figures: LadderFigures) -> Iterator[str]:
     for arm, rate, fitted in zip(figures.arms, comparison.rates, comparison.fitted, strict=True):
         ends = "" if rate.low is None or rate.high is None else _ends(rate.low, rate.high, rate.method)
         obeying = f"{arm.obeying} of {arm.decided}, {arm.undecided} undecided"
-        shares = _percent(rate.rate), ends, _percent(fitted)
+        shares = whole_percent(rate.rate), ends, whole_percent(fitted)
         rows.append((str(arm.cap), arm.name, *shares, str(rate.sessions), obeying, arm.address))
     yield f"By level cap, by assignment in {figures.study}"
     yield from aligned(rows)
@@ -93,10 +92,6 @@ def least_help(figures: LadderFigures) -> str:
         return "unknown: the study has no neutral arm with outcomes"
     least = figures.comparison.least
     return "none shown" if least is None else f"level {least}"
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:z.0f} %"
 
 
 def _ends(low: float, high: float, method: str | None) -> str:
@@ -170,14 +165,9 @@ def figures_document(figures: LadderFigures) -> dict[str, Any]:
     }
 
 
-def csv_text(figures: LadderFigures) -> str:
+def figures_csv(figures: LadderFigures) -> str:
     """Return the figures as CSV: a line for each point of the curve, cap, difference, drift and α."""
-    output = io.StringIO()
-    writer = csv.DictWriter(output, CSV_COLUMNS, restval="", lineterminator="\n")
-    writer.writeheader()
-    for row in _csv_rows(figures):
-        writer.writerow(row | {"simulated": int(figures.simulated)})
-    return output.getvalue()
+    return csv_text(CSV_COLUMNS, (row | {"simulated": int(figures.simulated)} for row in _csv_rows(figures)))
 
 
 def _csv_rows(figures: LadderFigures) -> Iterator[dict[str, Any]]:

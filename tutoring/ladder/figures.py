@@ -11,7 +11,14 @@ from uuid import UUID
 from benchmark.methods import SettingsError
 from benchmark.models import Run
 from tutoring.arms.figures.rows import LeftOut, filter_address, sessions_address
-from tutoring.arms.human_sessions import human_sessions, matching_sessions, named_studies, names_attempts
+from tutoring.arms.human_sessions import (
+    exploratory_except,
+    human_sessions,
+    matching_sessions,
+    named_studies,
+    names_attempts,
+    origin_warnings,
+)
 from tutoring.arms.methods import PREFIX
 from tutoring.arms.stopping import is_solved
 from tutoring.ladder.estimation import (
@@ -274,23 +281,11 @@ def _level_pairs(sessions: Sequence[Session], outcomes: dict[UUID, ReviewOutcome
 
 
 def _warnings(study: Study | None, *, simulated: bool) -> list[str]:
-    warnings = []
-    if simulated:
-        warnings.append(
-            "Simulated: the sessions are with a scripted or simulated model. These figures test the estimators and say "
-            "nothing about any model."
-        )
-    if study is not None and study.rehearsal:
-        warnings.append(f"Rehearsal: {study} is no real study.")
+    warnings = origin_warnings(study, simulated=simulated)
     if study is None:
         warnings.append("Exploratory: no frozen study is named, so no level is compared by randomisation.")
     else:
-        design = study.design["design"]
-        named = "; ".join(
-            f"{first} − {second}"
-            for first, second in [design["primary_contrast"], *design["secondary_contrasts"]]
-        )
-        warnings.append(f"Exploratory, except what the frozen study {study} names: {named}.")
+        warnings.append(exploratory_except(study))
         if differing := _differing_settings(study):
             warnings.append(f"The arms also differ in: {', '.join(differing)}.")
     return warnings

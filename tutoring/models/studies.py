@@ -74,6 +74,13 @@ class Study(UndeletableModel):
         return f"{self.name} v{self.version}"
 
     @property
+    def named_contrasts(self) -> str:
+        """The contrasts that the frozen design names: "first − second; …"."""
+        design = self.design["design"]
+        contrasts = [design["primary_contrast"], *design["secondary_contrasts"]]
+        return "; ".join(f"{first} − {second}" for first, second in contrasts)
+
+    @property
     def spending_key(self) -> str:
         """The key under which the ledger and the spending caps count the study."""
         return f"study:{self.name}@{self.version}"

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Literal
 
 from benchmark.metrics import (
+    FEWEST_TESTED_PROBLEMS,
     NamedInterval,
     PairedContrast,
     RatioSet,
@@ -36,9 +37,6 @@ UPTAKES: tuple[Uptake, ...] = (
     "solved",
     "unknown",
 )
-
-FEWEST_TESTED_PROBLEMS = 6
-"""Smallest number of problems for which a contrast is tested (docs/spec.md 9.1)."""
 
 DIMENSIONS = ("level", "stage", "move")
 """The settled labels of a card by which gains are compared."""

@@ -239,22 +239,16 @@ def fix_placements(plan: ReplayPlan, options: RunOptions) -> ReplayRun:
     )
     options.apply_to(run)
     with transaction.atomic():
-        run.model = _frozen_model(design)
+        try:
+            run.model = catalogue.frozen_row(design.row, design.spec, design.parameters)
+        except CatalogueError as error:
+            raise CannotReplayError(str(error)) from None
         run.save()
         cards = {card.key: _store_card(card, plan) for state in plan.states for card in state.cards}
         cards |= {card.key: _store_card(card, plan) for card in plan.pool if card.key not in cards}
         for state in plan.states:
             _store_state(run, state, plan, cards, thresholds)
     return run
-
-
-def _frozen_model(design: ReplayDesign) -> LanguageModel:
-    try:
-        if design.row:
-            return catalogue.variant_of(design.row, design.parameters)
-        return catalogue.model_for(design.spec, design.parameters)
-    except CatalogueError as error:
-        raise CannotReplayError(str(error)) from None
 
 
 def _store_card(card: CardDraft, plan: ReplayPlan) -> HintCard:

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from django.db.models import Case, Count, OuterRef, Q, QuerySet, Subquery, Value, When
 
 from benchmark.metrics import (
+    FEWEST_TESTED_PROBLEMS,
     SIGNIFICANCE,
     NamedInterval,
     PairedDifference,
@@ -35,9 +36,6 @@ from tutoring.sessions.assignments import locked_sessions, rehearsed_sessions
 
 ATTEMPT_NAMES = {"first": "1", "later": "2 and later", "unknown": "unknown"}
 """Kinds of attempts. A tutor's later attempts at a problem depend on the first, so they have rows of their own."""
-
-FEWEST_TESTED_PROBLEMS = 6
-"""Smallest number of common problems for which a contrast is tested (docs/spec.md 9.1)."""
 
 
 @dataclass

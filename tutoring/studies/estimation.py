@@ -8,6 +8,7 @@ from itertools import count
 from statistics import fmean
 
 from benchmark.metrics import (
+    FEWEST_TESTED_PROBLEMS,
     Interval,
     IntervalMethod,
     holm,
@@ -22,9 +23,6 @@ from benchmark.metrics import (
 )
 from tutoring.models.payloads import Record
 from tutoring.studies.design import StoppingRule
-
-FEWEST_TESTED_PROBLEMS = 6
-"""Smallest number of common problems for which a contrast is tested (docs/spec.md 9.1)."""
 
 Outcomes = Mapping[str, Sequence[float]]
 """The outcomes of one arm by problem: 0 or 1 for each session."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark.metrics import (
+    FEWEST_TESTED_PROBLEMS,
     SIGNIFICANCE,
     Interval,
     mcnemar,
@@ -21,7 +22,7 @@ from benchmark.metrics import (
 )
 from benchmark.metrics.small_samples import zero_spread
 from tutoring.studies.design import FEWEST_E_VALUE, StoppingRule
-from tutoring.studies.estimation import FEWEST_TESTED_PROBLEMS, too_few_problems
+from tutoring.studies.estimation import too_few_problems
 
 Values = NDArray[np.float64]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from typing import Any
 
 from django.core.exceptions import BadRequest
@@ -13,8 +12,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, has_role, requires_role
+from benchmark.views.downloads import file_download
 from tutoring.arms.human_sessions import FORM
-from tutoring.effort.documents import CSV_COLUMNS, csv_rows, ratio
+from tutoring.effort.documents import figures_csv, ratio
 from tutoring.effort.figures import FEWEST_PEOPLE, EffortError, EffortFigures, effort_figures
 from tutoring.effort.projection import VERSION
 from tutoring.models import SessionEffort, Study
@@ -36,7 +36,7 @@ def effort(request: HttpRequest) -> HttpResponse:
     listed = own.select_related("session__problem__dataset").order_by("-session__closed_at", "pk")
     figures, refusal = _requested(request) if reads else (None, "")
     if figures and request.GET.get("as") == "csv":
-        return _csv(figures)
+        return file_download(figures_csv(figures), "text/csv", "effort.csv")
     context = {
         "own": Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page")),
         "own_minutes": (own.aggregate(seconds=Sum("seconds"))["seconds"] or 0) / 60,
@@ -90,12 +90,3 @@ def _wage(text: str) -> float | None:
     if value is not None and not 0 <= value < 10_000:
         raise BadRequest("The wage must be a number of US dollars an hour, from 0 to 9999.")
     return value
-
-
-def _csv(figures: EffortFigures) -> HttpResponse:
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="effort.csv"'
-    writer = csv.DictWriter(response, CSV_COLUMNS, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(csv_rows(figures))
-    return response

@@ -12,9 +12,10 @@ from benchmark.models import Run
 from benchmark.plots import POINTS, SHARES, Curve, CurvePlot, CurvePoint, ForestPlot, ForestRow, Plot
 from benchmark.reports.formatting import INTERVAL_NAMES
 from benchmark.views.access import listed_runs, runs_from_query
+from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots
 from tutoring.arms.human_sessions import FORM
-from tutoring.ladder.documents import csv_text, figures_document, least_help
+from tutoring.ladder.documents import figures_csv, figures_document, least_help
 from tutoring.ladder.figures import NEUTRAL, LadderError, LadderFigures, ladder_figures
 from tutoring.views.review_requests import requested_rule_set
 
@@ -39,9 +40,7 @@ def ladder(request: HttpRequest) -> HttpResponse:
     if figures and request.GET.get("as") == "json" and "plot" not in request.GET:
         return JsonResponse(figures_document(figures))
     if figures and request.GET.get("as") == "csv" and "plot" not in request.GET:
-        response = HttpResponse(csv_text(figures), content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = 'attachment; filename="ladder.csv"'
-        return response
+        return file_download(figures_csv(figures), "text/csv", "ladder.csv")
     plots = PagePlots(request)
     context: dict[str, Any] = {
         "text": text,

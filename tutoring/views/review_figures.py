@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.paging import query_without_page
 from accounts.roles import Role, requires_role
+from benchmark.views.downloads import file_download
 from tutoring.models import AuditEntry, Review, ReviewOutcome, Session
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.agreement import (
@@ -273,6 +274,4 @@ def labels(_: HttpRequest) -> HttpResponse:
 def session_page(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Send a session as one HTML file: conversation, verdict, and the labels if both reviews are submitted."""
     session = readable_session(person_of(request), session_id)
-    response = HttpResponse(standalone_page(session))
-    response["Content-Disposition"] = f'attachment; filename="session-{session.pk}.html"'
-    return response
+    return file_download(standalone_page(session), "text/html", f"session-{session.pk}.html")

@@ -28,6 +28,7 @@ from accounts.roles import Role, requires_role
 from benchmark.model_calls import Price, catalogue
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.rendering import render_markdown
+from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots
 from tutoring.arms.methods import PREFIX
 from tutoring.models import Arm, Assignment, Deviation, Study
@@ -385,7 +386,7 @@ def download_preregistration(request: HttpRequest, study_id: int, form: str) -> 
     else:
         text = json.dumps(preregistration(found), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
         kind = "application/json"
-    return _download(
+    return file_download(
         text.encode(), f"{kind}; charset=utf-8", f"preregistration-{found.name}-v{found.version}.{form}"
     )
 
@@ -403,13 +404,7 @@ def download_study(request: HttpRequest, study_id: int) -> HttpResponse:
     ):
         for path in export_study(found, Path(place) / folder):
             archive.write(path, f"{folder}/{path.name}")
-    return _download(packed.getvalue(), "application/zip", f"{folder}.zip")
-
-
-def _download(content: bytes, kind: str, name: str) -> HttpResponse:
-    response = HttpResponse(content, content_type=kind)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return file_download(packed.getvalue(), "application/zip", f"{folder}.zip")
 
 
 StudyCommand = Callable[[HttpRequest, int], str]

@@ -20,6 +20,7 @@ def calibrate(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, 
     return dict(json.loads(capsys.readouterr().out))
 
 
+@pytest.mark.slow
 def test_the_intervals_of_few_problems_cover_what_they_claim(capsys: pytest.CaptureFixture[str]) -> None:
     """A smoke test with 50 studies a seed: every estimator and size is simulated, and none covers too little."""
     document = calibrate(capsys, "intervals", "--studies", "50")

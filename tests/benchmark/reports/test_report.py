@@ -186,7 +186,7 @@ def test_the_number_of_queries_does_not_grow_with_the_run(
 ) -> None:
     small, large = make_run([("bronze", ["AC"])]), make_run([("bronze", ["AC", "WA"])] * 20)
     for run in (small, large):
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(7):
             call_command("report", str(run.pk))
 
 

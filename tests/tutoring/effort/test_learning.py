@@ -44,6 +44,7 @@ def test_problems_of_one_tutor_each_have_no_slope():
 CALIBRATION = CALIBRATIONS["effort"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(CALIBRATION.cells)))
 def test_calibration_of_fifty_studies(number: int):
     result = CALIBRATION.run(number, 50)

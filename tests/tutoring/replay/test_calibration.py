@@ -13,6 +13,7 @@ from tutoring.replay.calibration import ReplayWorld, mean_neutral
 from tutoring.replay.estimates import gain
 
 
+@pytest.mark.slow
 def test_gains_and_receptivity_cover_the_stated_truth(capsys: pytest.CaptureFixture[str]):
     call_command("calibrate", "replay", "--studies", "50", "--json")
     results = json.loads(capsys.readouterr().out)["results"]

@@ -204,6 +204,7 @@ def _order(found: Detection) -> tuple[int, int, str]:
     return found.start, found.end, found.clause
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

@@ -7,8 +7,8 @@ from tutoring.arms.figures.contrasts import (
     RatioFigure,
 )
 from tutoring.arms.figures.documents import (
-    csv_text,
     equivalent_set,
+    figures_csv,
     figures_document,
     figures_text,
     ratio_text,
@@ -26,8 +26,8 @@ __all__ = [
     "Rate",
     "RatioFigure",
     "arm_figures",
-    "csv_text",
     "equivalent_set",
+    "figures_csv",
     "figures_document",
     "figures_text",
     "ratio_text",

@@ -8,6 +8,7 @@ from functools import lru_cache
 from statistics import fmean
 
 from benchmark.metrics import (
+    FEWEST_TESTED_PROBLEMS,
     SIGNIFICANCE,
     EquivalentSamples,
     NamedInterval,
@@ -24,7 +25,7 @@ from benchmark.metrics import (
 from benchmark.providers.worlds import StoppingRule
 from tutoring.arms.figures.rows import PEOPLE, ArmRows, CountedChains, HumanSession
 from tutoring.arms.stopping import RIGHT, is_solved
-from tutoring.review.solve_rates import FEWEST_TESTED_PROBLEMS, ProblemTally
+from tutoring.review.solve_rates import ProblemTally
 
 Tallies = Mapping[int, ProblemTally]
 """Solved and all sessions of one arm, by problem."""

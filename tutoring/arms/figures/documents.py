@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmark.metrics import Range
-from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.reports.formatting import INTERVAL_NAMES, whole_percent
+from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
 from tutoring.arms.figures.contrasts import Contrast, EquivalentFigure, Rate, RatioFigure
 from tutoring.arms.figures.figures import ArmFigures
@@ -69,7 +68,7 @@ def figures_text(figures: ArmFigures) -> str:
     if figures.shares:
         rows = [("ratio", "problems", "estimate", "95 % set")]
         rows += [
-            (one.title, str(one.problems), _percent(one.found.ratio), ratio_text(one))
+            (one.title, str(one.problems), whole_percent(one.found.ratio), ratio_text(one))
             for one in figures.shares
         ]
         lines += ["", "Ratios", *aligned(rows)]
@@ -91,7 +90,7 @@ def _rates(figures: ArmFigures) -> list[str]:
         (
             arm.name,
             rule,
-            _percent(one.share),
+            whole_percent(one.share),
             _interval(one),
             str(one.problems),
             f"{one.solved} of {one.sessions}",
@@ -108,10 +107,6 @@ def _interval(one: Rate) -> str:
         return ""
     low, high = (f"{100 * end:.0f}" for end in one.interval.interval)
     return f"{low} to {high} ({INTERVAL_NAMES[one.interval.method]})"
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:z.0f} %"
 
 
 def _contrasts(contrasts: Sequence[Contrast]) -> list[str]:
@@ -249,14 +244,9 @@ def _ratio_json(one: RatioFigure) -> dict[str, Any]:
     }
 
 
-def csv_text(figures: ArmFigures) -> str:
+def figures_csv(figures: ArmFigures) -> str:
     """Return the figures as CSV: a line for each rate, contrast, ratio range and the equivalent samples."""
-    output = io.StringIO()
-    writer = csv.DictWriter(output, CSV_COLUMNS, restval="", lineterminator="\n")
-    writer.writeheader()
-    for row in _csv_rows(figures):
-        writer.writerow(row | {"simulated": int(figures.simulated)})
-    return output.getvalue()
+    return csv_text(CSV_COLUMNS, (row | {"simulated": int(figures.simulated)} for row in _csv_rows(figures)))
 
 
 def _csv_rows(figures: ArmFigures) -> Iterator[dict[str, Any]]:

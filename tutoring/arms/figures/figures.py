@@ -38,7 +38,7 @@ from tutoring.arms.figures.rows import (
     read_rows,
     sessions_address,
 )
-from tutoring.arms.human_sessions import named_studies
+from tutoring.arms.human_sessions import exploratory_except, named_studies
 from tutoring.arms.stopping import STOPPING_RULES
 from tutoring.models import Study
 
@@ -197,13 +197,7 @@ def _exploratory(rows: ComparedRows) -> str:
     found = Study.objects.exclude(design_hash="").filter(arms__run__in=[arm.run for arm in rows.arms])
     for study in found.distinct():
         if names & {study.name, f"{study.name}@{study.version}"}:
-            design = study.design["design"]
-            contrasts = [design["primary_contrast"], *design["secondary_contrasts"]]
-            named = "; ".join(f"{first} − {second}" for first, second in contrasts)
-            return (
-                f"Exploratory, except what the frozen study {study} names: {named}. The figures of the study itself "
-                "are on its page."
-            )
+            return f"{exploratory_except(study)} The figures of the study itself are on its page."
     return "Exploratory: no frozen study names these comparisons."
 
 

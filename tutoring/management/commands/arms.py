@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_run
-from tutoring.arms.figures import ArmsError, arm_figures, csv_text, figures_document, figures_text
+from tutoring.arms.figures import ArmsError, arm_figures, figures_csv, figures_document, figures_text
 from tutoring.arms.figures.rows import PEOPLE
 from tutoring.arms.human_sessions import FORM
 from tutoring.arms.stopping import STOPPING_RULES
@@ -60,6 +60,6 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(figures_document(figures), ensure_ascii=False))
         elif options["csv"]:
-            self.stdout.write(csv_text(figures), ending="")
+            self.stdout.write(figures_csv(figures), ending="")
         else:
             self.stdout.write(figures_text(figures))

@@ -1,13 +1,12 @@
 """manage.py effort: active minutes and dollars of sessions of people."""
 
-import csv
 import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from tutoring.arms.human_sessions import FORM
-from tutoring.effort.documents import CSV_COLUMNS, csv_rows, figures_document, figures_text
+from tutoring.effort.documents import figures_csv, figures_document, figures_text
 from tutoring.effort.figures import EffortError, effort_figures
 from tutoring.effort.projection import missing_efforts, project_effort
 from tutoring.management.arguments import find_study
@@ -51,8 +50,6 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(figures_document(figures), ensure_ascii=False))
         elif options["csv"]:
-            writer = csv.DictWriter(self.stdout, CSV_COLUMNS, restval="", lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(csv_rows(figures))
+            self.stdout.write(figures_csv(figures), ending="")
         else:
             self.stdout.write(figures_text(figures))

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_run
 from tutoring.arms.human_sessions import FORM
-from tutoring.ladder.documents import csv_text, figures_document, figures_text
+from tutoring.ladder.documents import figures_csv, figures_document, figures_text
 from tutoring.ladder.figures import LadderError, ladder_figures
 from tutoring.rules import current_rule_set
 
@@ -45,6 +45,6 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(figures_document(figures), ensure_ascii=False))
         elif options["csv"]:
-            self.stdout.write(csv_text(figures), ending="")
+            self.stdout.write(figures_csv(figures), ending="")
         else:
             self.stdout.write(figures_text(figures))
