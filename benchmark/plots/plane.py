@@ -13,7 +13,7 @@ from benchmark.plots.plot import Plot, Row
 _WIDTH, _HEIGHT = 400, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 12, 40
 _LIST_LINE = 18
-_NAME = 58
+_NAME = 54
 
 
 class Estimate(NamedTuple):
@@ -73,7 +73,7 @@ class PlanePlot(Plot):
             drawing.add(f'<g class="{curve_class(one.kind)}">{drawn}</g>')
             drawing.text(x + 7, y - 6, str(number), "forest-name")
             listed = shorten(f"{number}. {one.name}", _NAME, placeholder="…")
-            drawing.text(_LEFT, _HEIGHT + _LIST_LINE * number - 4, listed)
+            drawing.text(8, _HEIGHT + _LIST_LINE * number - 4, listed)
         return drawing
 
     def _listed(self) -> str:

@@ -98,10 +98,11 @@ def _plane(arms: Sequence[TutorArm]) -> PlanePlot | None:
     )
 
 
-def _rows(matrix: GainMatrix) -> list[tuple[str, tuple[TutorArm | None, ...], float | None]]:
-    """Return the rows of the matrix: student, cells, and the student's effect if there are additive parts."""
+def _rows(matrix: GainMatrix) -> list[tuple[str, list[tuple[str, TutorArm | None]], float | None]]:
+    """Return the rows of the matrix: student, named cells, and the student's effect if there are additive parts."""
     effects: Sequence[float | None] = matrix.parts.students if matrix.parts else [None] * len(matrix.students)
-    return list(zip(matrix.students, matrix.cells, effects, strict=True))
+    named = [list(zip(matrix.tutors, cells, strict=True)) for cells in matrix.cells]
+    return list(zip(matrix.students, named, effects, strict=True))
 
 
 def _effects(matrix: GainMatrix) -> Sequence[float]:

@@ -83,17 +83,14 @@ class _Steps:
         raise AssertionError(reason)
 
 
-def rates(name: str, without: str = "") -> tuple[float, float, float]:
-    """Return the expected solve rates of people with hints of level 3, of neutral/perfect and of neutral/samples.
-
-    They are means over the problems of the world but for `without`.
-    """
-    problems = [problem for slug, problem in read_world(name).problems.items() if slug != without]
+def rates(name: str) -> tuple[float, float, float]:
+    """Return the expected solve rates of people with hints of level 3, of neutral/perfect and of neutral/samples."""
+    world = read_world(name)
 
     def mean(**conduct: object) -> float:
         values = [
             expected_rate(problem, GENERATIONS, **conduct)  # type: ignore[arg-type]
-            for problem in problems
+            for problem in world.problems.values()
         ]
         return sum(values) / len(values)
 
