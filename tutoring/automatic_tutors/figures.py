@@ -203,8 +203,9 @@ def _of_student(
         of_people = human_tallies(rows.people)
         if people is None and of_people:
             compliant = [one.pk for one in rows.people if one.compliant]
-            leaks = _leaks_of_people(run, compliant)
-            limit = yardstick(leaks.index.by_session) if leaks else None
+            leaks = _leaks_of_people(run, [one.pk for one in rows.people])
+            of_compliant = _leaks_of_people(run, compliant)
+            limit = yardstick(of_compliant.index.by_session) if of_compliant else None
             breaches: dict[int, ProblemTally] = {}
             for one in rows.people:
                 if one.compliant is not None:
@@ -282,10 +283,10 @@ def _neutral(run: Run) -> Run | None:
     return chosen.select_related("dataset").order_by("-started_at").first()
 
 
-def _leaks_of_people(run: Run, compliant: Sequence[UUID]) -> MeasuredLeaks | None:
-    """Return the leaks of compliant sessions of people with the run's student."""
+def _leaks_of_people(run: Run, sessions: Sequence[UUID]) -> MeasuredLeaks | None:
+    """Return the leaks of these sessions of people with the run's student."""
     measured = Run.objects.filter(dataset=run.dataset, model_spec=run.model_spec)
-    return _leaks(measured.exclude(parameters__of__startswith="run="), {str(key) for key in compliant})
+    return _leaks(measured.exclude(parameters__of__startswith="run="), {str(key) for key in sessions})
 
 
 def _leaks(found: QuerySet[Run], sessions: set[str] | None) -> MeasuredLeaks | None:

@@ -150,10 +150,10 @@ def test_tutors_with_known_conduct_show_it_in_every_figure(world: CommandSandbox
     assert found["honest"]["gain"]["interval"][0] > 0
     for conduct in ("leaker", "silent"):
         assert found[conduct]["gain"]["interval"][0] <= 0
-    assert document["yardsticks"] == {f"simulated:{WORLD}": None}
+    assert document["yardsticks"] == {f"{WORLD} v1": None}
 
     text = world.manage("automatic_tutors", *runs.values())[0]
-    assert "Yardstick of simulated:guidance-60" in text
+    assert "Yardstick of guidance-60 v1" in text
     assert "guard_exhausted" in text
     page = world.var / "page.html"
     query = "&".join(f"run={run}" for run in runs.values())
