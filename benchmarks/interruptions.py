@@ -1,6 +1,7 @@
 """A distributed run of 300 items whose processes are killed ten times, compared with an undisturbed run.
 
-    python -m benchmarks.interruptions [--workers N] [--kills N] [--postgres] [--seed N] [--arm] [--kill NAMES]
+    python -m benchmarks.interruptions [--workers N] [--kills N] [--postgres] [--seed N] [--arm] [--sessions N]
+                                       [--kill NAMES]
 
 The script starts all processes of Hintbench as ./run does, with the fake provider of the tests. At random times it
 kills the client or another process with SIGKILL; the supervisor restarts processes, the script restarts the client.
@@ -14,11 +15,16 @@ after a second, in which replies arrive.
 
 With --arm the run has 108 chains of `session-neutral` with five replies each. Every chain must have exactly one
 session, and the sessions and events are compared too.
+
+With --sessions, N people hold sessions during the disturbed run, through pages and sockets: two messages for programs
+and one execution each. At the end every message must have its reply, every execution its verdict, and each list of
+events numbers without gaps. The provider may have received an extra call only for a reply whose streamer was killed.
 """
 
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import random
 import subprocess
@@ -26,12 +32,17 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from uuid import uuid4
 
+from benchmarks.recovery import PASSWORD, TUTORS
+from tests import stack as stacks
 from tests.fake_providers import FakeProviders, Hold, Script, pieces_of
 from tests.postgres import Postgres, installed_programs
 from tests.stack import Stack
+from tests.tutoring.visitor import Visitor
 
 VICTIMS = ("client", "valkey", "streamer", "web", "worker", "model-worker", "postgresql")
 BASELINE = ("--method", "zero-shot", "--attempts", "75")
@@ -64,6 +75,23 @@ for event in Event.objects.filter(session__work_item__run=run).order_by("session
 print(run.state, run.items.count(), Session.objects.filter(work_item__run=run).count())
 print(run.paid_calls)
 """
+MESSAGES = 2
+"""Messages of each session of a person."""
+SESSIONS = """
+import django; django.setup()
+from collections import Counter
+from tutoring.models import Reply, Session
+sessions = Session.objects.filter(origin="tutored")
+for session in sessions:
+    numbers = list(session.events.order_by("seq").values_list("seq", flat=True))
+    kinds = Counter(session.events.values_list("kind", flat=True))
+    if numbers != list(range(1, len(numbers) + 1)):
+        print("GAP", session.pk, numbers)
+    if (kinds["message"], kinds["reply"], kinds["execution"], kinds["verdict"]) != (MESSAGES, MESSAGES, 1, 1):
+        print("LOST", session.pk, dict(kinds))
+attempts = Reply.objects.values_list("attempt", flat=True)
+print(len(sessions), sum(attempts), sum(attempt - 1 for attempt in attempts))
+"""
 
 
 def main() -> int:
@@ -75,6 +103,9 @@ def main() -> int:
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--arm", action="store_true", help="interrupt chains of a session arm")
+    parser.add_argument(
+        "--sessions", type=int, default=0, help="sessions of people during the disturbed run (0)"
+    )
     parser.add_argument(
         "--kill",
         type=lambda text: text.split(","),
@@ -98,6 +129,8 @@ def main() -> int:
         fake_providers = FakeProviders()
         fake_providers.start()
         variables |= {"OPENAI_API_KEY": "sk-fake-000000", "OPENAI_BASE_URL": fake_providers.openai_url}
+        variables |= {"TUTORING_MODEL": "openai:gpt-4o", "STREAMERS": "2"}
+        stacks.HANG = 900
         stack = Stack(Path(folder) / "var", **variables)
         try:
             stack.wait_until_ready()
@@ -131,12 +164,60 @@ class Site:
 
 
 @dataclass(frozen=True)
+class Conversation:
+    """One person's session, with a word in its messages that finds its calls at the provider."""
+
+    tutor: Visitor
+    path: str
+    word: str
+
+    def hold(self) -> None:
+        """Send the messages and execute the program, with the repetitions of a browser that loses the server."""
+        socket = self.tutor.socket(self.path)
+        for number in range(1, MESSAGES + 1):
+            self._command("send/", mode="code", text=f"{self.word} {number}")
+            socket.listen_until(lambda s: s.kinds().count("reply") == number and s.status["may"]["execute"])  # noqa: B023
+        self._command("execute/")
+        socket.listen_until(lambda s: "verdict" in s.kinds())
+        socket.drop()
+
+    def _command(self, name: str, **fields: str) -> None:
+        """Post a command until the server answers. Its id makes a repetition harmless."""
+        identity = str(uuid4())
+        while True:
+            try:
+                status, answer = self.tutor.command(self.path + name, command=identity, **fields)
+            except (OSError, http.client.HTTPException, ValueError):
+                status, answer = 0, {}
+            if status == 200:
+                return
+            if 400 <= status < 500:
+                raise AssertionError(f"{name} was refused with status {status}: {answer}")
+            time.sleep(0.2)
+
+
+def open_conversations(stack: Stack, count: int) -> list[Conversation]:
+    """Return sessions of this many people, without a message."""
+    stack.manage("freeze_protocol", "usaco-2024", "--title=As they come", "--set=seconds_to_first_word=none")
+    names = [f"tutor-{number}" for number in range(count)]
+    stack.manage("shell", "-v", "0", "-c", TUTORS.format(password=PASSWORD, names=names))
+    opened = []
+    for name in names:
+        tutor = Visitor(stack, name, PASSWORD)
+        opened.append(
+            Conversation(tutor, tutor.start_session("last-rolls", "As they come"), f"word-of-{name}-end")
+        )
+    return opened
+
+
+@dataclass(frozen=True)
 class Disturbance:
     """Random interruptions: how many, and of which processes."""
 
     chance: random.Random
     kills: int
     victims: list[str]
+    sessions: list[Conversation] = field(default_factory=list)
 
 
 def compare(site: Site, arguments: argparse.Namespace) -> int:
@@ -145,8 +226,13 @@ def compare(site: Site, arguments: argparse.Namespace) -> int:
     run_python(stack, FILL)
     method = ARM if arguments.arm else BASELINE
     undisturbed, calls, _ = carry_out(site, method, None)
-    disturbance = Disturbance(random.Random(arguments.seed), arguments.kills, arguments.kill)
-    disturbed, more_calls, in_flight = carry_out(site, method, disturbance)
+    sessions = open_conversations(stack, arguments.sessions) if arguments.sessions else []
+    disturbance = Disturbance(random.Random(arguments.seed), arguments.kills, arguments.kill, sessions)
+    disturbed, all_calls, in_flight = carry_out(site, method, disturbance)
+    words = [session.word for session in sessions]
+    more_calls = Counter(
+        {prompt: n for prompt, n in all_calls.items() if not any(w in prompt for w in words)}
+    )
     finished = f"finished {CHAINS[method]} {CHAINS[method] if arguments.arm else 0}"
     same = undisturbed[:-1] == disturbed[:-1] and undisturbed[-2] == finished
     repeated, missing = (more_calls - calls).total(), (calls - more_calls).total()
@@ -159,7 +245,20 @@ def compare(site: Site, arguments: argparse.Namespace) -> int:
         f"{len(disturbed) - 1} rows {'are the same' if same else 'DIFFER'}; repeated {repeated}, missing {missing}, "
         f"cut off in mid-reply {cut_off}, in flight at most {in_flight}"
     )
-    return int(not same or missing > 0 or repeated > in_flight)
+    sessions_kept = not sessions or check_sessions(stack, sessions, (all_calls - more_calls).total())
+    return int(not same or missing > 0 or repeated > in_flight or not sessions_kept)
+
+
+def check_sessions(stack: Stack, sessions: list[Conversation], calls: int) -> bool:
+    """Print what the sessions have; return whether nothing is lost, and only killed streamers caused extra calls."""
+    *faults, summary = run_python(stack, f"MESSAGES = {MESSAGES}\n{SESSIONS}").splitlines()
+    count, attempts, repeated = map(int, summary.split())
+    print(
+        f"{count} sessions of people: {MESSAGES * count} messages, {calls} calls, {attempts} attempts, of which "
+        f"{repeated} after a killed streamer; {len(faults)} faults"
+    )
+    print(*faults, sep="\n", end="")
+    return not faults and count == len(sessions) and MESSAGES * count <= calls <= attempts
 
 
 def carry_out(
@@ -168,7 +267,8 @@ def carry_out(
     """Return the rows of a run, its calls by prompt, and how many could be in flight when workers were killed."""
     stack, fake_providers = site.stack, site.fake_providers
     fake_providers.reset()
-    reply, items = Script(pieces_of(REPLY), delay=0.02), CALLS[method]
+    sessions = disturbance.sessions if disturbance else []
+    reply, items = Script(pieces_of(REPLY), delay=0.02), CALLS[method] + MESSAGES * len(sessions)
     start = [
         "--dataset", "orchard", "--model", "openai:gpt-4o", *method,
         "--concurrency", str(CONCURRENCY), "--distribute", "--set", f"temperature={0.5 if disturbance else 1}",
@@ -183,6 +283,7 @@ def carry_out(
         fake_providers.script(*[reply] * (apart - CONCURRENCY), *[held] * CONCURRENCY)
     fake_providers.script(*[reply] * items)
     client = run_baseline(stack, *start)
+    conversations = hold_all(site, sessions, CALLS[method])
     in_flight = 0
     for number, hold in enumerate(holds, 1):
         assert disturbance is not None
@@ -206,8 +307,25 @@ def carry_out(
     while client.wait() != 0:  # it was killed, or a server was unavailable
         time.sleep(1)
         client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
+    for conversation in conversations:
+        conversation.result()
     calls = Counter(json.dumps(request.body["messages"]) for request in fake_providers.requests)
     return run_python(stack, ROWS).splitlines(), calls, in_flight
+
+
+def hold_all(site: Site, sessions: list[Conversation], calls: int) -> list[Future[None]]:
+    """Hold the sessions in threads. Each begins after its share of the run's calls."""
+
+    def hold(number: int, session: Conversation) -> None:
+        site.stack.wait_for(lambda: len(site.fake_providers.requests) >= calls * number // len(sessions))
+        session.hold()
+
+    if not sessions:
+        return []
+    pool = ThreadPoolExecutor(len(sessions), "sessions")
+    futures = [pool.submit(hold, number, session) for number, session in enumerate(sessions)]
+    pool.shutdown(wait=False)
+    return futures
 
 
 def run_baseline(stack: Stack, *arguments: str) -> subprocess.Popen[bytes]:

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,8 +20,6 @@ from benchmark.blob_stores.location import Bucket, BucketLocationError, parse_bu
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"", "0", "false", "no", "off"}
-
-_PROVIDER_KEY = re.compile(r"(?:OPENAI|ANTHROPIC|COMPATIBLE)_API_KEY|MODEL_ENDPOINT_[A-Z0-9_]+_KEY")
 
 
 def env_text(name: str, default: str = "") -> str:
@@ -183,15 +182,27 @@ def env_endpoints(prefix: str) -> dict[str, ModelEndpoint]:
     return endpoints
 
 
-def provider_keys(names: Iterable[str]) -> list[str]:
-    """Return the names of variables that hold keys of providers and endpoints."""
-    return sorted(filter(_PROVIDER_KEY.fullmatch, names))
+class Secret(Enum):
+    """A group of variables that only some kinds of processes need. Each value is a pattern of their names."""
+
+    PROVIDERS = r"(?:OPENAI|ANTHROPIC|COMPATIBLE)_API_KEY|MODEL_ENDPOINT_[A-Z0-9_]+_KEY"
+    """Keys of model providers and endpoints."""
+    WEB = r"SECRET_KEY|METRICS_TOKEN|OIDC_[A-Z_]+"
+    """Logins and metrics. All variables of single sign-on belong together."""
+    STORES = r"DATABASE_URL|REDIS_URL|AWS_[A-Z0-9_]+"
+    """Passwords of database, queue server and bucket."""
 
 
-def without_provider_keys(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a process that calls no model: without the keys of providers and endpoints."""
-    keys = provider_keys(environment)
-    return {name: value for name, value in environment.items() if name not in keys}
+def surplus_secrets(names: Iterable[str], *needed: Secret) -> list[str]:
+    """Return the names of the variables that hold secrets of other groups than those needed."""
+    surplus = [secret.value for secret in Secret if secret not in needed]
+    return sorted(name for name in names if any(re.fullmatch(pattern, name) for pattern in surplus))
+
+
+def environment_with(environment: Mapping[str, str], *needed: Secret) -> dict[str, str]:
+    """Return the environment for a process that needs the secrets of these groups only."""
+    surplus = surplus_secrets(environment, *needed)
+    return {name: value for name, value in environment.items() if name not in surplus}
 
 
 def _has_host(url: str) -> bool:

@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Iterator, MutableMapping
 from functools import cache
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +24,8 @@ import structlog
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from structlog.stdlib import ProcessorFormatter
+
+from config import secret_key
 
 SHOWN = (OSError, redis.RedisError, OperationalError, InterfaceError)
 """Exceptions of other packages whose messages name servers and files only, never content."""
@@ -152,7 +155,9 @@ def _without(text: str, hidden: tuple[str, ...]) -> str:
 @cache
 def secrets() -> tuple[str, ...]:
     """Return the values of variables that hold keys or tokens, and the passwords in addresses."""
-    found = {str(settings.SECRET_KEY)}
+    found = set()
+    if (Path(settings.VAR) / secret_key.FILE).exists():
+        found.add(str(settings.SECRET_KEY))
     for name, value in os.environ.items():
         if _SECRET_NAME.search(name):
             found.add(value.strip())

@@ -7,6 +7,9 @@ from django.core.management.utils import get_random_secret_key
 
 from config.env import env_text
 
+FILE = "secret_key"
+"""The file of the key in the variable folder, unless the environment has the key."""
+
 
 def secret_key(var: Path) -> str:
     """Return SECRET_KEY of the environment, else the key in `var/secret_key`, which is created with mode 0600."""
@@ -14,7 +17,7 @@ def secret_key(var: Path) -> str:
     if given:
         return given
     var.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = var / "secret_key"
+    path = var / FILE
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

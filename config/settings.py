@@ -5,16 +5,19 @@ docs/operator.md lists the variables. Every file that Hintbench writes is below 
 
 import os
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dj_database_url
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.functional import SimpleLazyObject
 
 import judge
 from config import version
 from config.env import (
+    Secret,
     env_blobs,
     env_choice,
     env_endpoints,
@@ -26,14 +29,15 @@ from config.env import (
     env_networks,
     env_text,
     env_url,
-    provider_keys,
     require_env,
+    surplus_secrets,
 )
 from config.secret_key import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = version.VERSION
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
+VAR.mkdir(mode=0o700, parents=True, exist_ok=True)
 BLOBS = env_blobs("HINTBENCH_BLOBS", VAR / "blobs")
 BLOBS_CACHE = VAR / "blobs-cache"
 """The blobs of a bucket that this host has fetched."""
@@ -54,7 +58,8 @@ IMPORT_MAXIMUM_ROW = env_integer("IMPORT_ROW_MB", 128, 1, 1_048_576) * 2**20
 """Characters of the longest line of a file of JSON lines."""
 
 DEBUG = env_flag("DEBUG")
-SECRET_KEY = secret_key(VAR)
+# Lazy, because only the web server and some commands use it: no other process needs it or makes one.
+SECRET_KEY = SimpleLazyObject(partial(secret_key, VAR))
 HTTPS = env_flag("HTTPS")
 TRUSTED_PROXIES = env_networks("TRUSTED_PROXIES", ["127.0.0.1", "::1"] if HTTPS else [])
 """Networks of the proxies whose X-Forwarded-For is believed. HTTPS needs a proxy, by default on this machine."""
@@ -181,11 +186,10 @@ METHOD_MODULES = [
     "tutoring.arms.methods",
 ]
 WORKER_SWEEPS = [
-    # Functions that find work whose job, worker or notification was lost, and one that measures the machine each hour.
-    # Workers call them every few seconds.
+    # Functions that find work whose job, worker or notification was lost. Workers call them one after the other every
+    # few seconds. None may take long, because it delays the next search.
     "benchmark.judging.requeue_lost",
     "benchmark.judging.requeue_rejudgings",
-    "benchmark.judging.refresh_measurement",
     "benchmark.growth.requeue_lost_curves",
     "benchmark.runner.distribution.requeue_stalled",
     "benchmark.worker.reports.enqueue_missing_reports",
@@ -206,8 +210,8 @@ MODEL_WORKER_SWEEPS = frozenset(
 
 # Model providers. Only the streamer, model workers and commands use the keys; nothing displays them.
 
-PROVIDER_KEYS = provider_keys(os.environ)
-"""The names of the variables of this process that hold keys of providers."""
+NOT_FOR_JUDGE_WORKERS = surplus_secrets(os.environ, Secret.STORES)
+"""The names of the variables of this process with secrets that a judge worker does not need."""
 OPENAI_API_KEY = env_text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env_url("OPENAI_BASE_URL", "", ("http", "https"))
 ANTHROPIC_API_KEY = env_text("ANTHROPIC_API_KEY")

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TextIO
 from django.core.exceptions import ImproperlyConfigured
 
 from config import system_packages, valkey
-from config.env import without_provider_keys
+from config.env import Secret, environment_with
 from config.folders import make_private_folder
 from config.managed_process import ManagedProcess, end_of_log, rotate, write_process_list
 from config.version import VERSION
@@ -174,13 +174,16 @@ class Supervisor:
             raise CannotStartError(
                 f"`manage.py prepare` failed with exit status {status}; see its messages above."
             )
-        web = self._start_process("web", sys.executable, "-m", "uvicorn", *self._web_arguments())
+        uvicorn = (sys.executable, "-m", "uvicorn", *self._web_arguments())
+        web = self._start_process("web", *uvicorn, secrets=(Secret.WEB, Secret.STORES))
+        models = (Secret.PROVIDERS, Secret.STORES)
         for number in range(1, self._settings.STREAMERS + 1):
             name = "streamer" if number == 1 else f"streamer-{number}"
-            self._start_process(name, *MANAGE, "streamer", calls_models=True)
+            self._start_process(name, *MANAGE, "streamer", secrets=models)
         for number in range(1, self._settings.WORKERS + 1):
-            self._start_process(f"worker-{number}", *MANAGE, "worker", "--kind", "judge")
-        self._start_process("model-worker", *MANAGE, "worker", "--kind", "model", calls_models=True)
+            judge = (*MANAGE, "worker", "--kind", "judge")
+            self._start_process(f"worker-{number}", *judge, secrets=(Secret.STORES,))
+        self._start_process("model-worker", *MANAGE, "worker", "--kind", "model", secrets=models)
         self._tasks["logs"] = asyncio.create_task(_rotate_logs(self._logs))
         if not await self._web_server_answers():
             raise CannotStartError(
@@ -213,9 +216,9 @@ class Supervisor:
         before = queue.failures
         return await valkey.wait_for_server(self._var, START_TIMEOUT, lambda: queue.failures > before)
 
-    def _start_process(self, name: str, *command: str, calls_models: bool = False) -> ManagedProcess:
-        """Start a process. Only processes that call models get the keys of the providers."""
-        environment = os.environ if calls_models else without_provider_keys(os.environ)
+    def _start_process(self, name: str, *command: str, secrets: tuple[Secret, ...] = ()) -> ManagedProcess:
+        """Start a process, which gets these groups of secrets only."""
+        environment = environment_with(os.environ, *secrets)
         process = ManagedProcess(
             name, command, self._logs, tell, self._write_process_list, environment=environment
         )

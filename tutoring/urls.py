@@ -4,6 +4,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from tutoring.views import (
+    applicability,
     arms,
     assigned_sessions,
     automatic_tutors,
@@ -87,6 +88,8 @@ urlpatterns = [
     path("review/reviews/<uuid:review_id>/skip/", reviews.skip, name="skip_review"),
     path("review/reviews/<uuid:review_id>/withdraw/", reviews.withdraw, name="withdraw_review"),
     path("review/reviews/<uuid:review_id>/flag/", reviews.flag, name="flag_session"),
+    path("review/hints/", applicability.applicability_queue, name="applicability_queue"),
+    path("review/hints/<int:placement_id>/", applicability.label_applicability, name="label_applicability"),
     path("review/sessions/", review_figures.sessions, name="reviewed_sessions"),
     path("review/sessions/<uuid:session_id>/", reviews.compare, name="compare_reviews"),
     path("review/agreement/", review_figures.agreement, name="agreement"),

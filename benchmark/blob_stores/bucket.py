@@ -74,11 +74,11 @@ class BucketStore:
 
     def digests(self) -> Iterator[str]:
         """See `BlobStore`."""
-        with self._errors():
-            pages = self._client.get_paginator("list_objects_v2")
-            for page in pages.paginate(Bucket=self._bucket.name, Prefix=self._bucket.prefix):
-                names = (one["Key"].rpartition("/")[2] for one in page.get("Contents", ()))
-                yield from filter(is_digest, names)
+        return (digest for digest, _ in self._objects())
+
+    def sizes(self) -> dict[str, int]:
+        """See `BlobStore`."""
+        return dict(self._objects())
 
     def contains(self, digest: str) -> bool:
         """See `BlobStore`."""
@@ -94,6 +94,16 @@ class BucketStore:
         self._cache.remove(digest)
         with self._errors():
             self._client.delete_object(Bucket=self._bucket.name, Key=self._key(digest))
+
+    def _objects(self) -> Iterator[tuple[str, int]]:
+        """Yield digest and bytes of each blob."""
+        with self._errors():
+            pages = self._client.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self._bucket.name, Prefix=self._bucket.prefix):
+                for one in page.get("Contents", ()):
+                    name = one["Key"].rpartition("/")[2]
+                    if is_digest(name):
+                        yield name, one["Size"]
 
     def _key(self, digest: str) -> str:
         return f"{self._bucket.prefix}{digest[:2]}/{digest}"

@@ -45,6 +45,10 @@ class FolderStore:
         for folder in sorted(self._folder.glob("[0-9a-f][0-9a-f]")):
             yield from sorted(one.name for one in folder.iterdir() if is_digest(one.name))
 
+    def sizes(self) -> dict[str, int]:
+        """See `BlobStore`."""
+        return {digest: self.path(digest).stat().st_size for digest in self.digests()}
+
     def contains(self, digest: str) -> bool:
         """See `BlobStore`."""
         return self.path(digest).exists()

@@ -50,6 +50,10 @@ class BlobStore(Protocol):
         """Yield the digests of all stored blobs in ascending order. Raises BlobStoreError."""
         ...
 
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of each stored blob by digest, without reading the blobs. Raises BlobStoreError."""
+        ...
+
     def contains(self, digest: str) -> bool:
         """Return whether the blob is stored, without reading it. Raises BlobStoreError."""
         ...

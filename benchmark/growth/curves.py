@@ -16,7 +16,7 @@ from django.utils import timezone
 import judge
 from benchmark.growth.measuring import Growth, GrowthError, MeasuredProgram, measure
 from benchmark.growth.sizes import growth_recipe
-from benchmark.judging import AppliedFactor, applied_factor, perform_waiting, program_files
+from benchmark.judging import AppliedFactor, applied_factor, pause_for_executions, program_files
 from benchmark.models import GrowthCurve, Submission
 from benchmark.models.leases import renewing
 from benchmark.models.owners import new_owner
@@ -99,7 +99,7 @@ def requeue_lost_curves() -> None:
 def perform_curve(curve_id: int) -> None:
     """Claim the curve, measure its program, and store the result.
 
-    Does nothing if the curve is finished or another process holds it. Waiting executions are performed between runs.
+    Does nothing if the curve is finished or another process holds it.
     """
     curve = _claim(curve_id)
     if curve is None:
@@ -174,12 +174,5 @@ def _measure(submission: Submission, time_factor: float) -> Growth:
         MeasuredProgram(files, submission.language),
         growth_recipe(problem),
         _limits(submission, time_factor),
-        pause=_executions_first,
+        pause=pause_for_executions,
     )
-
-
-def _executions_first() -> None:
-    try:
-        perform_waiting()
-    except redis.RedisError:  # a command without a queue server; nobody waits there
-        logger.debug("no queue server: no executions wait")

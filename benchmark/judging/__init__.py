@@ -12,12 +12,17 @@ from benchmark.judging.machine_speed import (
     applied_factor,
     factors_of_run,
     fix_factor,
-    measure_machine,
     refresh_measurement,
     scope_of_run,
     scope_of_tests,
 )
-from benchmark.judging.performing import MAXIMUM_ATTEMPTS, judgement_finished, perform, perform_waiting
+from benchmark.judging.performing import (
+    MAXIMUM_ATTEMPTS,
+    judgement_finished,
+    pause_for_executions,
+    perform,
+    performing_executions,
+)
 from benchmark.judging.problem_tests import WHOLE_OUTPUT, checker_for, judge_tests, program_files
 from benchmark.judging.problem_versions import store_former_version
 from benchmark.judging.rejudging import (
@@ -91,11 +96,11 @@ __all__ = [
     "judgement_finished",
     "living_workers",
     "lost_judgements",
-    "measure_machine",
+    "pause_for_executions",
     "perform",
     "perform_all",
     "perform_next",
-    "perform_waiting",
+    "performing_executions",
     "program_files",
     "progress_of",
     "refresh_measurement",

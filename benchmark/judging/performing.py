@@ -3,7 +3,7 @@
 import platform
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ import django_rq
 import redis
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DatabaseError, close_old_connections, connection, transaction
 from django.dispatch import Signal
 from django.utils import timezone
 
@@ -35,7 +35,10 @@ RELAXED_TIME = 4
 """Factor of the time limit under which a program with a score is correct but slow."""
 
 _LOOK_INTERVAL = 0.2
-"""Seconds between two looks for waiting executions while a program is judged for which nobody waits."""
+"""Seconds between two looks for waiting executions while a worker does other work."""
+
+_executing = threading.RLock()
+"""Held while `performing_executions` looks for executions and performs them."""
 
 BLOB_PATIENCE = 60.0
 """Seconds for which a worker waits for a store of blobs that does not answer, before the attempt fails."""
@@ -45,8 +48,6 @@ _BLOB_INTERVAL = 2.0
 
 judgement_finished = Signal()
 """Sent with `judgement` after a judgement reached DONE or FAILED, in the process that performed it."""
-
-OnTest = Callable[[judge.TestResult], None]
 
 
 def perform(judgement_id: int) -> None:
@@ -83,7 +84,37 @@ def perform(judgement_id: int) -> None:
         _finish(judgement, Judgement.State.DONE, verdict=result.verdict, **columns)
 
 
-def perform_waiting() -> None:
+@contextmanager
+def performing_executions() -> Iterator[None]:
+    """Perform waiting executions in a thread until the block ends, so that no long job delays a verdict."""
+    ended = threading.Event()
+
+    def serve() -> None:
+        while not ended.wait(_LOOK_INTERVAL):
+            close_old_connections()
+            with suppress(redis.RedisError, DatabaseError), _executing:  # the next look may find the server
+                _perform_waiting()
+        connection.close()
+
+    server = threading.Thread(target=serve, name="waiting executions", daemon=True)
+    server.start()
+    try:
+        yield
+    finally:
+        ended.set()
+    server.join()  # an interrupted process ends at once, with an execution that another worker takes over
+
+
+def pause_for_executions(*_: object) -> None:
+    """Block while a thread of this process performs an execution.
+
+    Long work calls it between two programs, so that both share the processor during one program at most.
+    """
+    with _executing:
+        pass
+
+
+def _perform_waiting() -> None:
     """Perform the executions that wait in the queue; their jobs then do nothing. Raises redis.RedisError."""
     for job_id in django_rq.get_queue(EXECUTIONS).get_job_ids():
         _, _, number = job_id.rpartition("-")
@@ -135,18 +166,13 @@ def _measure(judgement: Judgement) -> tuple[judge.Judgement, dict[str, Any]]:
         "measured_factor": applied.measured,
         "time_factor": applied.factor,
     }
-    if not _is_background(judgement):
-        return _grade(judgement, applied.factor), columns
-    with _executions_first() as pause:
-        result = _grade(judgement, applied.factor, on_test=pause)
-        only_slow = {test.verdict for test in result.tests} <= {judge.Verdict.AC, judge.Verdict.TLE}
-        is_score = judgement.purpose == Judgement.Purpose.SCORE
-        if result.verdict != judge.Verdict.TLE or not only_slow or not is_score:
-            return result, columns
-        relaxed = _grade(
-            judgement, applied.factor, relaxation=RELAXED_TIME, stop_at_first_failure=True, on_test=pause
-        )
-        return result, columns | {"relaxed_verdict": relaxed.verdict}
+    result = _grade(judgement, applied.factor)
+    only_slow = {test.verdict for test in result.tests} <= {judge.Verdict.AC, judge.Verdict.TLE}
+    is_score = judgement.purpose == Judgement.Purpose.SCORE
+    if result.verdict != judge.Verdict.TLE or not only_slow or not is_score:
+        return result, columns
+    relaxed = _grade(judgement, applied.factor, relaxation=RELAXED_TIME, stop_at_first_failure=True)
+    return result, columns | {"relaxed_verdict": relaxed.verdict}
 
 
 def _is_background(judgement: Judgement) -> bool:
@@ -160,7 +186,6 @@ def _grade(
     *,
     relaxation: float = 1.0,
     stop_at_first_failure: bool | None = None,
-    on_test: OnTest | None = None,
 ) -> judge.Judgement:
     problem, language = judgement.submission.problem, judgement.submission.language
     policy, multipliers = judge.Policy(judgement.policy), settings.JUDGE_TIME_MULTIPLIERS
@@ -186,36 +211,8 @@ def _grade(
             stop_at_first_failure=stop_at_first_failure,
             compile_time=settings.JUDGE_COMPILE_TIME,
         ),
-        on_test=on_test,
+        on_test=pause_for_executions,
     )
-
-
-@contextmanager
-def _executions_first() -> Iterator[OnTest]:
-    """Perform waiting executions in a thread during the block; yield a function that blocks while one is performed.
-
-    The judge calls the function after each test, so that a score and an execution share the processor during one test
-    at most.
-    """
-    ended, busy = threading.Event(), threading.Lock()
-
-    def serve() -> None:
-        while not ended.wait(_LOOK_INTERVAL):
-            with suppress(redis.RedisError), busy:
-                perform_waiting()
-        connection.close()
-
-    def pause(_: judge.TestResult) -> None:
-        with busy:
-            pass
-
-    server = threading.Thread(target=serve, name="waiting executions", daemon=True)
-    server.start()
-    try:
-        yield pause
-    finally:
-        ended.set()
-    server.join()  # an interrupted process ends at once, with an execution that another worker takes over
 
 
 def _fail(judgement: Judgement, fault: str, **columns: Any) -> None:

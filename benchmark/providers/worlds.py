@@ -187,6 +187,12 @@ def hint_text(slug: str, bug: str, level: int) -> str:
     return f"Look again at one part of your program. [hint {slug}/{bug} level {level}]"
 
 
+def hint_level(text: str) -> int:
+    """Return the level of the hint in a message; 0 without a hint."""
+    marker = _MARKER.search(text)
+    return int(marker[3]) if marker else 0
+
+
 def idea_text(slug: str) -> str:
     """Return a message that gives the solution away in words of its own: it has the effect of the official analysis.
 

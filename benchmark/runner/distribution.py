@@ -7,7 +7,7 @@ nothing; the command that monitors the run and the sweep of the workers enqueue 
 import asyncio
 import logging
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from uuid import UUID, uuid4
 
 import django_rq
@@ -17,8 +17,6 @@ from django.db.models import Count
 from django.utils import timezone
 from rq import Worker
 
-import judge
-from benchmark import judging
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.stopping import Stop
 from benchmark.models import Run, RunTutor, WorkItem
@@ -37,7 +35,7 @@ TIME_SLICE = 30.0
 """Seconds for which a worker works on a run before it looks for other work."""
 
 _LOOK_INTERVAL = 1.0
-"""Seconds between two looks at the queue of executions, and at a run that is monitored."""
+"""Seconds between two looks at a run that is monitored."""
 
 
 class QueueUnavailableError(Exception):
@@ -111,34 +109,14 @@ def work_on_run(run_id: str) -> None:
 
 async def _time_slice(run: Run) -> None:
     stop = Stop()
-    with ThreadPoolExecutor(1, "executions") as pool:
-        watch = asyncio.create_task(_watch(stop, pool))
-        try:
-            await execute(run, judges=1, progress=ExecutionProgress(spent=Spending.of_run(run)), stop=stop)
-        finally:
-            watch.cancel()
-
-
-async def _watch(stop: Stop, pool: ThreadPoolExecutor) -> None:
-    """Perform the executions that wait meanwhile, and end the time slice."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + TIME_SLICE
-    while True:
-        await asyncio.sleep(_LOOK_INTERVAL)
-        if not judge.programs_forbidden():
-            await loop.run_in_executor(pool, _perform_executions)
-        if loop.time() > end:
-            # A wait that the provider asked for continues: the next time slice would call too early.
-            stop.request("the time slice has ended", final=False, cancels_waits=False)
-
-
-def _perform_executions() -> None:
+    # A wait that the provider asked for continues: the next time slice would call too early.
+    end = asyncio.get_running_loop().call_later(
+        TIME_SLICE, partial(stop.request, "the time slice has ended", final=False, cancels_waits=False)
+    )
     try:
-        judging.perform_waiting()
-    except redis.RedisError as error:
-        logger.warning("executions are not looked for, because the queue server is unavailable: %s", error)
+        await execute(run, judges=1, progress=ExecutionProgress(spent=Spending.of_run(run)), stop=stop)
     finally:
-        connection.close()
+        end.cancel()
 
 
 async def monitor(run: Run, progress: ExecutionProgress, stop: Stop) -> None:

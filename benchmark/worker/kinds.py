@@ -63,13 +63,13 @@ class WorkerKind(StrEnum):
 def separate(kind: WorkerKind) -> None:
     """Make the other kind's work impossible in this process.
 
-    A judge worker with keys of providers starts itself again without them, because `/proc/PID/environ` shows the
-    variables with which a process was started, even after it has deleted them.
+    A judge worker with keys of providers or secrets of the web server starts itself again without them, because
+    `/proc/PID/environ` shows the variables with which a process was started, even after it has deleted them.
     """
     match kind:
         case WorkerKind.JUDGE:
-            if settings.PROVIDER_KEYS:
-                kept = {name: text for name, text in os.environ.items() if name not in settings.PROVIDER_KEYS}
+            if surplus := settings.NOT_FOR_JUDGE_WORKERS:
+                kept = {name: text for name, text in os.environ.items() if name not in surplus}
                 os.execve(sys.executable, sys.orig_argv, kept)  # noqa: S606  (this program, without a shell)
             forbid_providers("a judge worker calls no models")
         case WorkerKind.MODEL:

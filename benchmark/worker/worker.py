@@ -9,17 +9,18 @@ import os
 import signal
 import threading
 import time
+from contextlib import nullcontext, suppress
 from types import FrameType
 
 import django_rq
 import redis
-from django.db import close_old_connections, connection, connections
+from django.db import DatabaseError, close_old_connections, connections
 from rq import Queue, SimpleWorker
 from rq.exceptions import DeserializationError
 from rq.job import Job
 
 import judge
-from benchmark.judging import measure_machine
+from benchmark.judging import EXECUTIONS, performing_executions, refresh_measurement
 from benchmark.models.owners import new_owner
 from benchmark.processes import sending_heartbeats
 from benchmark.worker.jobs import JOB_CLASSES, JobRefusedError
@@ -30,6 +31,9 @@ logger = logging.getLogger(__name__)
 
 PREPARATION_NICENESS = 10
 """The niceness of the thread that prepares the judge."""
+
+_MEASUREMENT_INTERVAL = 60
+"""Seconds between two looks at the age of the measurement of this machine."""
 
 _MAINTENANCE_INTERVAL = 10
 """Seconds between two renewals of the worker's entry in the queue server."""
@@ -52,11 +56,18 @@ class Worker(SimpleWorker):
         raise SystemExit(0)
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """Run one job with a database connection that has been checked."""
+        """Run one job with a database connection that has been checked.
+
+        A thread performs the executions that begin to wait during another job.
+        """
         close_old_connections()
         Worker.present_job = _description_of(job)
+        executes = queue.name == EXECUTIONS or judge.programs_forbidden()
         try:
-            super().execute_job(job, queue)
+            with nullcontext() if executes else performing_executions():
+                super().execute_job(job, queue)
+                if self.stopping:
+                    raise SystemExit(0)  # RQ catches the first one
         finally:
             Worker.present_job = ""
             close_old_connections()
@@ -114,12 +125,17 @@ def _description_of(job: Job) -> str:
 
 
 def _prepare() -> None:
+    """Prepare the judge, and keep the measurement of this machine at most an hour old."""
     # Linux keeps the niceness of each thread, and the processes it starts inherit it.
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PREPARATION_NICENESS)
     try:
         judge.prepare()
-        measure_machine()
     except judge.SandboxUnavailableError as error:
         logger.warning("%s", error)
-    finally:
-        connection.close()
+        return
+    while True:
+        close_old_connections()
+        with suppress(DatabaseError):  # the next measurement may find the database again
+            refresh_measurement()
+        close_old_connections()
+        time.sleep(_MEASUREMENT_INTERVAL)

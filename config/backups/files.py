@@ -41,6 +41,14 @@ def copy_file(source: Path, target: Path, progress: Callable[[int], object] = la
     return digest.hexdigest()
 
 
+def write_file(target: Path, content: bytes) -> None:
+    """Write the bytes into a new private file and flush it to disk. Raises OSError."""
+    with open(target, "xb", opener=_private) as writer:
+        writer.write(content)
+        writer.flush()
+        os.fsync(writer.fileno())
+
+
 def digest_of(path: Path, progress: Callable[[int], object] = lambda _: None) -> str:
     """Return the sha256 of a file. Raises OSError."""
     digest = hashlib.sha256()

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
+from benchmark.blob_stores import BlobStore, Bucket, DamagedBlobError
 from benchmark.management.progress import progress_bar
 from benchmark.models import Process, blobs
 from config.backups.databases import Database, site_database
@@ -45,8 +46,8 @@ def restore(folder: Path, *, replace: bool, migrate: bool = True) -> Restored:
     """Restore a checked backup, and migrate its database to this version. Every login ends.
 
     With `replace`, it may replace the data of the same site; otherwise this installation must be empty. Without
-    `migrate`, the database stays as its own version needs it, and no withdrawal is carried out. Raises BackupError
-    before anything is changed, or after everything new was removed.
+    `migrate`, the database stays as its own version needs it, and no withdrawal is carried out. Raises BackupError,
+    BlobStoreError and OSError before anything is changed, or after everything new was removed.
     """
     manifest = verify(folder)
     database = site_database()
@@ -103,7 +104,8 @@ def _check_target(manifest: Manifest, database: Database, replace: bool) -> None
         )
     database.check_programs()
     tables = database.tables()
-    if not tables and not any(blobs.digests()):
+    # A bucket outlives a machine. Its blobs do not belong to an installation that has no table yet.
+    if not tables and (isinstance(settings.BLOBS, Bucket) or not any(blobs.digests())):
         return
     if not replace:
         raise BackupError(
@@ -134,19 +136,35 @@ def _withdrawals(folder: Path, site: str, database: Database) -> list[dict[str, 
 
 @contextmanager
 def _added_blobs(folder: Path) -> Iterator[None]:
-    """Store the blobs of the backup; remove the new ones again if the block fails."""
-    present = set(blobs.digests())
+    """Store the blobs of the backup that are missing or damaged; remove the new ones again if the block fails.
+
+    Raises BlobStoreError.
+    """
+    store = blobs.store()
+    present = set(store.digests())
     added = []
     try:
         for path in progress_bar(list(stored_blobs(folder)), desc="blobs", unit="file"):
             if path.name not in present:
                 added.append(path.name)
-                blobs.put(path.read_bytes())
+            elif _is_intact(store, path.name):
+                continue
+            else:
+                store.remove(path.name)
+            store.put(path.read_bytes())
         yield
     except BaseException:
         for digest in added:
-            blobs.remove(digest)
+            store.remove(digest)
         raise
+
+
+def _is_intact(store: BlobStore, digest: str) -> bool:
+    try:
+        store.load(digest)
+    except DamagedBlobError:
+        return False
+    return True
 
 
 @contextmanager

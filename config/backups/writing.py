@@ -18,6 +18,7 @@ from typing import Any
 from django.conf import settings
 from tqdm import tqdm
 
+from benchmark.blob_stores import DamagedBlobError
 from benchmark.management.progress import progress_bar
 from benchmark.models import blobs
 from config.backups.databases import Database, site_database
@@ -30,6 +31,7 @@ from config.backups.files import (
     digest_of,
     site_files,
     stored_blobs,
+    write_file,
 )
 from config.backups.manifest import FORMAT, Manifest, StoredBlobs, StoredFile, digest_of_names
 from config.backups.sites import applied_migrations, site_of_database
@@ -51,8 +53,8 @@ class Written:
 def write_backup(folder: Path, keep: int) -> Written:
     """Write a backup into a new folder below `folder`, then delete all of the site but the newest `keep` (0: none).
 
-    The site may run meanwhile. Blobs are linked to those of the former backup where the file system allows it. Raises
-    BackupError; then nothing is left.
+    The site may run meanwhile. Blobs, also those of a bucket, are copied, or linked to those of the former backup where
+    the file system allows it. Raises BackupError, BlobStoreError and OSError; then nothing is left.
     """
     if settings.BLOBS in (folder.absolute(), *folder.absolute().parents):
         raise BackupError(f"{folder} is inside of the folder of blobs. Name another folder.")
@@ -141,22 +143,19 @@ def _link(former: Path | None, digest: str, target: Path) -> bool:
 
 
 def _copy_blob(digest: str, target: Path) -> bool:
-    """Copy a blob of the site; return False if it cannot be read or its bytes are damaged."""
+    """Copy a blob from the site's store; return False if it is missing or damaged. Raises BlobStoreError."""
     try:
-        source = blobs.path(digest).open("rb")
-    except OSError:
+        content = blobs.store().load(digest)
+    except (OSError, DamagedBlobError):
         return False
-    source.close()
-    if copy_file(blobs.path(digest), target) == digest:
-        return True
-    target.unlink()
-    return False
+    write_file(target, content)
+    return True
 
 
 def _new_blob_bytes(former: Path | None) -> int:
-    """Return the bytes of the blobs that the former backup does not contain."""
+    """Return the bytes of the blobs that the former backup does not contain. Raises BlobStoreError."""
     known = {path.name for path in stored_blobs(former)} if former else set()
-    return sum(blobs.path(digest).stat().st_size for digest in blobs.digests() if digest not in known)
+    return sum(size for digest, size in blobs.store().sizes().items() if digest not in known)
 
 
 def _stored(path: Path) -> StoredFile:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import fcntl
 import io
 import json
+import os
 import re
 import shutil
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -26,12 +27,15 @@ from django.utils import timezone
 from accounts.actions import give_roles
 from accounts.models import PseudonymSalt
 from accounts.roles import Role
+from benchmark.blob_stores import Bucket
 from benchmark.models import Backup, Problem, Process, blobs
 from config.backups import newest_backup, verify
 from tests.benchmark.runs.processes import run_apart, use_var
 from tests.cached_fixtures import add_database, cached_folder
 from tests.postgres import Postgres
 from tests.problems import store_doubling
+from tests.s3 import BUCKET, S3Server
+from tests.stack import RunProgram
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tutoring.models import Protocol, Session, Withdrawal, WithdrawnSession
 from tutoring.withdrawal import withdraw_consent
@@ -42,15 +46,27 @@ KEY = "k" * 60
 
 
 class Site:
-    """An installation: its folder and its database, SQLite's without a URL. Functions run in a process of its own."""
+    """An installation: its folder and its database, SQLite's without a URL. Functions run in a process of its own.
 
-    def __init__(self, var: Path, database: str = "") -> None:
+    `bucket` has its blobs, on the server of the variables; without it they are in the folder.
+    """
+
+    def __init__(
+        self,
+        var: Path,
+        database: str = "",
+        bucket: Bucket | None = None,
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.var = var
         self.database = database
+        self._bucket = bucket
+        self._variables = dict(variables)
 
     def run(self, function: Callable[..., None], *arguments: object) -> None:
         """Call the function in a process of this installation."""
-        run_apart(in_site, self.var, self.database, function, *arguments)
+        place = (self.var, self.database, self._bucket, self._variables)
+        run_apart(in_site, place, function, *arguments)
 
     def backup(self, folder: Path, *options: str) -> Path:
         """Write a backup and return its folder."""
@@ -78,8 +94,14 @@ class Site:
         return text
 
 
-def in_site(var: Path, database: str, function: Callable[..., None], *arguments: object) -> None:
+def in_site(
+    place: tuple[Path, str, Bucket | None, dict[str, str]], function: Callable[..., None], *arguments: object
+) -> None:
+    var, database, bucket, variables = place
     use_var(var, database)
+    if bucket:
+        settings.BLOBS, settings.BLOBS_CACHE = bucket, var / "blobs-cache"
+    os.environ.update(variables)
     function(*arguments)
 
 
@@ -194,6 +216,14 @@ def test_a_restored_site_exports_what_the_site_exported_at_the_backup(
     assert new.export() == after
 
 
+def test_a_restore_makes_a_folder_that_does_not_exist(sqlite: Site, tmp_path: Path, run_program: RunProgram):
+    backup = sqlite.backup(tmp_path / "backups")
+    var = tmp_path / "absent" / "var"
+    restored = run_program(var, "manage.py", "restore", str(backup), SECRET_KEY="k" * 60)
+    assert restored.returncode == 0, restored.stderr
+    assert var.stat().st_mode & 0o777 == 0o700
+
+
 def check_private(folder: Path) -> None:
     for path in (folder, *folder.rglob("*")):
         assert path.stat().st_mode & 0o077 == 0, path
@@ -252,6 +282,82 @@ def test_a_backup_has_one_state_of_a_site_that_is_written_meanwhile(sqlite: Site
     sqlite.run(back_up_while_written, tmp_path / "backups")
     rows = verify(newest_backup(tmp_path / "backups")).rows
     assert rows["auth_group"] == rows["benchmark_drawcounter"]
+
+
+@pytest.fixture
+def empty_in_bucket(tmp_path: Path, s3: S3Server) -> Callable[[str], Site]:
+    """Return a function that makes an empty installation whose blobs have this prefix of a bucket."""
+    count = iter(range(9))
+
+    def new(prefix: str) -> Site:
+        folder = tmp_path / f"new-{next(count)}"
+        folder.mkdir()
+        return Site(folder, "", Bucket(BUCKET, prefix), s3.environment)
+
+    return new
+
+
+@pytest.fixture
+def in_bucket(empty_in_bucket: Callable[[str], Site]) -> Site:
+    """An installation with data, whose blobs are in a bucket."""
+    filled = empty_in_bucket("site/")
+    add_database(filled.var)
+    filled.run(fill)
+    return filled
+
+
+def test_a_backup_contains_the_blobs_of_a_bucket_and_a_restore_puts_them_into_another_one(
+    tmp_path: Path, in_bucket: Site, empty_in_bucket: Callable[[str], Site]
+):
+    before = in_bucket.export()
+    backup = in_bucket.backup(tmp_path / "backups")
+    assert verify(backup).blobs.count > 1
+    assert not (in_bucket.var / "blobs").exists()
+
+    new = empty_in_bucket("new/")
+    assert "Restored into" in new.restore(backup)
+    assert new.export() == before
+    assert not (new.var / "blobs").exists()
+
+
+def test_a_restore_beside_the_same_bucket_mends_its_missing_and_damaged_blobs(
+    tmp_path: Path, s3: S3Server, in_bucket: Site, empty_in_bucket: Callable[[str], Site]
+):
+    before = in_bucket.export()
+    backup = in_bucket.backup(tmp_path / "backups")
+    client = s3.client()
+    keys = [one["Key"] for one in client.list_objects_v2(Bucket=BUCKET)["Contents"]]
+    client.put_object(Bucket=BUCKET, Key=keys[0], Body=b"damaged")
+    client.delete_object(Bucket=BUCKET, Key=keys[1])
+
+    assert "1 blobs of this site are missing or damaged" in damaged_backup(in_bucket, tmp_path)
+    new = empty_in_bucket("site/")
+    new.restore(backup)
+    assert new.export() == before
+    new.run(verify_blobs)
+
+
+def damaged_backup(site: Site, folder: Path) -> str:
+    """Write a backup into a folder without a former one, and return the output of the command."""
+    site.backup(folder / "others")
+    return (folder / "output").read_text()
+
+
+def verify_blobs() -> None:
+    call_command("blobs", "verify", stdout=io.StringIO())
+
+
+def test_a_bucket_that_does_not_answer_is_one_line_and_leaves_no_backup(
+    tmp_path: Path, s3: S3Server, in_bucket: Site, empty_in_bucket: Callable[[str], Site]
+):
+    backup = in_bucket.backup(tmp_path / "backups")
+    new = empty_in_bucket("site/")
+    s3.stop()
+    in_bucket.run(refused, "does not answer", "backup", str(tmp_path / "backups"))
+    new.run(refused, "does not answer", "restore", str(backup))
+    new.run(check_empty_database)
+    assert newest_backup(tmp_path / "backups") == backup
+    assert not list((tmp_path / "backups").glob(".unfinished-*"))
 
 
 def damage(path: Path) -> None:

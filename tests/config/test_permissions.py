@@ -42,7 +42,7 @@ PAGES = {
     "rejudgings": RESEARCHERS, "rejudging": RESEARCHERS,
     "trajectories": READERS, "export_trajectories": READERS, "trajectory": READERS, "export_trajectory": READERS,
     "trajectory_page": READERS, "reviewed_sessions": READERS, "compare_reviews": READERS,
-    "review_queue": REVIEWERS, "review": REVIEWERS,
+    "review_queue": REVIEWERS, "review": REVIEWERS, "applicability_queue": REVIEWERS,
     "agreement": FIGURES, "solve_rates": FIGURES, "detector_scores": FIGURES, "detector_messages": FIGURES,
     "labels_csv": FIGURES,
     "audit_log": ADMINS, "review_assignments": ADMINS, "status": ADMINS,
@@ -61,7 +61,7 @@ COMMANDS = {
     "close_session": TUTORS, "save_draft": TUTORS, "save_note": TUTORS, "run_samples": TUTORS, "check_draft": TUTORS,
     "finish_training": ANYBODY,
     "claim_next": REVIEWERS, "save_review_draft": REVIEWERS, "submit_review": REVIEWERS, "skip_review": REVIEWERS,
-    "flag_session": REVIEWERS,
+    "flag_session": REVIEWERS, "label_applicability": REVIEWERS,
     "test_model": ADMINS,
     "next_session": TUTORS, "report_problem": TUTORS,
     "save_study": ADMINS, "freeze_study": ADMINS, "amend_study": ADMINS, "take_look": ADMINS, "start_arms": ADMINS,
@@ -85,7 +85,7 @@ token, and the two of single sign-on lead to the provider and back."""
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
     "verifier_id": 0, "submission_id": 0, "item_id": 0, "model_id": 0, "problem_id": 0, "cap_id": 0, "study_id": 0,
-    "rejudging_id": 0, "replay_id": UUID(int=0), "card_id": 0,
+    "rejudging_id": 0, "replay_id": UUID(int=0), "card_id": 0, "placement_id": 0,
     "account_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
     "name": "none", "form": "json", "uidb64": "none", "token": "none",
 }  # fmt: skip

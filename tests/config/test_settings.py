@@ -44,13 +44,23 @@ def test_a_variable_that_another_one_needs_is_named(monkeypatch: pytest.MonkeyPa
         env.require_env("OIDC_CLIENT_ID", "OIDC_CLIENT_ID", "OIDC_ISSUER")
 
 
-def test_processes_without_calls_get_no_key():
-    environment = {
-        "OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b", "COMPATIBLE_API_KEY": "c", "MODEL_ENDPOINT_LAB_KEY": "d",
-        "MODEL_ENDPOINT_LAB_URL": "http://lab", "OPENAI_BASE_URL": "http://base", "SECRET_KEY": "e", "PATH": "/bin",
-    }  # fmt: skip
-    kept = {"MODEL_ENDPOINT_LAB_URL", "OPENAI_BASE_URL", "SECRET_KEY", "PATH"}
-    assert env.without_provider_keys(environment).keys() == kept
+def test_a_process_gets_only_the_secrets_that_it_needs():
+    secrets = {
+        env.Secret.PROVIDERS: {
+            "OPENAI_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "COMPATIBLE_API_KEY",
+            "MODEL_ENDPOINT_LAB_KEY",
+        },
+        env.Secret.WEB: {"SECRET_KEY", "METRICS_TOKEN", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"},
+        env.Secret.STORES: {"DATABASE_URL", "REDIS_URL", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3"},
+    }
+    others = {"MODEL_ENDPOINT_LAB_URL", "OPENAI_BASE_URL", "PATH"}
+    environment = dict.fromkeys(set.union(others, *secrets.values()), "x")
+    assert env.environment_with(environment).keys() == others
+    assert env.environment_with(environment, *env.Secret).keys() == environment.keys()
+    for secret, names in secrets.items():
+        assert env.environment_with(environment, secret).keys() == others | names
 
 
 def test_networks_are_addresses_or_prefixes(monkeypatch: pytest.MonkeyPatch):

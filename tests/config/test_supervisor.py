@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import django_rq
 import pytest
@@ -405,26 +405,6 @@ def enqueue(stack: Stack, job: str, *arguments: str) -> None:
     """Put a job of tests.config.jobs on the stack's queue as Hintbench does."""
     queue = django_rq.get_queue("default", connection=queue_server(stack))
     queue.enqueue(f"tests.config.jobs.{job}", *arguments)
-
-
-async def test_only_processes_that_call_models_get_the_keys_of_providers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
-    monkeypatch.setenv("MODEL_ENDPOINT_LAB_KEY", "sk-canary")
-    settings = ModuleType("settings")
-    settings.__dict__.update(VAR=tmp_path, HOST="127.0.0.1", PORT=1)
-    running = supervisor.Supervisor(settings)
-    (tmp_path / "logs").mkdir()
-    web = running._start_process("web", "sleep", "100")
-    streamer = running._start_process("streamer", "sleep", "100", calls_models=True)
-    try:
-        while web.pid is None or streamer.pid is None:
-            await asyncio.sleep(0.01)
-        assert b"sk-canary" not in Path(f"/proc/{web.pid}/environ").read_bytes()
-        assert Path(f"/proc/{streamer.pid}/environ").read_bytes().count(b"sk-canary") == 2
-    finally:
-        await supervisor._cancel(list(running._tasks.values()))
 
 
 def test_a_second_streamer_continues_the_work_of_a_killed_one(start_stack: StartStack, tmp_path_factory):

@@ -1,8 +1,12 @@
-"""With two real workers, a tutor's endless programs do not hold up another tutor's execution."""
+"""With two real workers, neither endless programs of another tutor nor other work delays an execution."""
 
 from __future__ import annotations
 
+import os
+import signal
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -29,7 +33,9 @@ def two_workers(
     )
     try:
         running.wait_until_ready()
-        people = MAKE_TUTORS.format(names=["ann", "bob"], password=PASSWORD, schedule=1, hang=1)
+        people = MAKE_TUTORS.format(
+            names=["ann", "bob", "cleo", "dan"], password=PASSWORD, schedule=1, hang=1
+        )
         running.manage("shell", "-v", "0", "-c", people)
         yield running
     finally:
@@ -66,3 +72,41 @@ def test_an_endless_program_holds_one_worker_and_the_page_says_what_the_next_one
     page = ann.get(second)[1]
     assert "TLE" in page or "time limit" in page.lower()
     assert two_workers.pids().keys() >= {"worker-1", "worker-2"}
+
+
+def owner(stack: Stack, table: str) -> int:
+    """Return the process that holds the latest row of a table of claimable rows; 0 if none holds it."""
+    query = f"SELECT owner FROM {table} ORDER BY id DESC LIMIT 1"
+    with closing(sqlite3.connect(f"file:{stack.var / 'hintbench.sqlite3'}?mode=ro", uri=True)) as database:
+        name = (database.execute(query).fetchone() or ("",))[0]
+    return int(name.split("/")[1]) if name else 0
+
+
+EXECUTIONS = "benchmark_judgement WHERE purpose = 'verdict'"
+GROWTH = "benchmark_growthcurve"
+
+
+def test_a_worker_that_measures_growth_continues_the_execution_of_a_killed_worker(
+    two_workers: Stack, fake_providers: FakeProviders
+):
+    cleo, dan = Visitor(two_workers, "cleo", PASSWORD), Visitor(two_workers, "dan", PASSWORD)
+    # A program of its own, whose growth is not measured yet. One run of it takes 20 CPU seconds.
+    first, first_socket = program_in_session(cleo, "last-rolls", fake_providers, "while 1: pass")
+    second, second_socket = program_in_session(dan, "seed-bank", fake_providers, ENDLESS)
+    assert cleo.command(first + "execute/")[0] == 200
+    first_socket.listen_until(lambda s: "verdict" in s.kinds())
+    two_workers.wait_for(lambda: owner(two_workers, GROWTH))
+    measuring = owner(two_workers, GROWTH)
+    assert dan.command(second + "execute/")[0] == 200
+    two_workers.wait_for(lambda: owner(two_workers, EXECUTIONS))
+    executing = owner(two_workers, EXECUTIONS)
+    supervisor = two_workers.supervisor.pid
+    os.kill(supervisor, signal.SIGSTOP)  # no third worker may help
+    try:
+        if executing != measuring:
+            os.kill(executing, signal.SIGKILL)
+        two_workers.wait_for(lambda: owner(two_workers, EXECUTIONS) == measuring)
+        assert owner(two_workers, GROWTH) == measuring, "the execution waited for the end of the measurement"
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+    second_socket.listen_until(lambda s: "verdict" in s.kinds())

@@ -125,7 +125,7 @@ def test_worker_performs_a_waiting_execution_before_it_goes_on_with_a_score(
 ):
     assert closed.row.problem is not None
     execution = judging.request_judgement(judging.store_submission(closed.row.problem, PLAIN, "python"))
-    first_test = judge.grade
+    measuring, original_grade = threading.get_ident(), judge.grade
 
     class Queue:
         """The queue of executions: one waits as soon as the score is being measured."""
@@ -135,12 +135,10 @@ def test_worker_performs_a_waiting_execution_before_it_goes_on_with_a_score(
         def get_job_ids(self) -> list[str]:
             return self.waiting
 
-    def grade(
-        *arguments: Any, on_test: Callable[[judge.TestResult], None] | None = None, **options: Any
-    ) -> Any:
-        if on_test is None:
+    def grade(*arguments: Any, on_test: Callable[[judge.TestResult], None], **options: Any) -> Any:
+        if threading.get_ident() != measuring:
             claimed.set()
-            graded = first_test(*arguments, **options)
+            graded = original_grade(*arguments, on_test=on_test, **options)
             order.append("execution")
             return graded
         Queue.waiting = [f"judgement-{execution.pk}"]
@@ -150,12 +148,13 @@ def test_worker_performs_a_waiting_execution_before_it_goes_on_with_a_score(
             on_test(result)
             order.append("test of the score")
 
-        return first_test(*arguments, on_test=wait_then_pause, **options)
+        return original_grade(*arguments, on_test=wait_then_pause, **options)
 
     claimed, order = threading.Event(), list[str]()
     monkeypatch.setattr(django_rq, "get_queue", lambda _: Queue())
     monkeypatch.setattr(judge, "grade", grade)
-    measure(2)
+    with judging.performing_executions():  # as the worker does during every other job
+        measure(2)
     assert order == ["execution", *["test of the score"] * 3], "the score pauses until the execution ends"
     assert Judgement.objects.get(pk=execution.pk).state == Judgement.State.DONE
     assert figures(2)[0] == "WA"

@@ -17,7 +17,8 @@ from uuid import uuid4
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from tests.stack import HANG, Stack
+from tests import stack as stacks
+from tests.stack import Stack
 
 
 class Visitor:
@@ -68,7 +69,7 @@ class Visitor:
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.jar)
         address = self.stack.url.replace("http://", "ws://") + "/ws" + path
         headers = {"Cookie": cookies, "Origin": self.stack.url}
-        return Socket(lambda: connect(address, additional_headers=headers, open_timeout=HANG))
+        return Socket(lambda: connect(address, additional_headers=headers, open_timeout=stacks.HANG))
 
     def _request(self, path: str, fields: dict[str, str]) -> urllib.request.Request:
         token = next((cookie.value or "" for cookie in self.jar if cookie.name == "csrftoken"), "")
@@ -77,7 +78,7 @@ class Visitor:
 
     def _open(self, request: urllib.request.Request) -> tuple[int, str]:
         try:
-            with self.opener.open(request, timeout=HANG) as response:
+            with self.opener.open(request, timeout=stacks.HANG) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -104,10 +105,10 @@ class Socket:
 
     def listen_until(self, condition: Callable[[Socket], bool]) -> None:
         """Receive messages, reconnecting if needed, until the condition holds."""
-        end = time.monotonic() + HANG
+        end = time.monotonic() + stacks.HANG
         while not condition(self):
             assert time.monotonic() < end, (
-                f"waited {HANG} s: {self.text[-200:]!r} {self.status} {self.events}"
+                f"waited {stacks.HANG} s: {self.text[-200:]!r} {self.status} {self.events}"
             )
             try:
                 self._fold(self._receive())

@@ -59,7 +59,8 @@ _DRAW = {
     "session": "string", "message": "int32", "card": "int64", "position": "int32", "text": "string", "level": "int32",
     "stage": "string", "clauses": ["string"], "replay": "string", "model": "string", "mode": "string",
     "selection": "string", "fixed_at": "string", "state": "string", "program_before": "string", "fit": "string",
-    "overlap": "float64", "agreement": "float64", "arm": "string", "draw": "int32", "sham": "string",
+    "overlap": "float64", "agreement": "float64", "applicability": ["string"], "arm": "string", "draw": "int32",
+    "sham": "string",
     "prompt_hash": "string", "reply": "string", "program": "string", "right": "bool", "uptake": "string",
     "model_returned": "string", "input_tokens": "int64", "output_tokens": "int64", "at": "string",
 }  # fmt: skip
@@ -253,6 +254,7 @@ def _draws(record: Record) -> Iterator[Record]:
                     "session": record["id"],
                     "message": card["event"],
                     "program_before": placement["program"],
+                    "applicability": [label["value"] for label in placement["labels"]],
                 }
                 yield {column: row[column] for column in _DRAW}
 
@@ -353,7 +355,9 @@ dialogue before it (`session`, `message`); a placement shows it to a model (`rep
 `program_before`. `arm` is hint, neutral, verdict or sham; draws of the last three belong to the dialogue (`state`), so
 cards that share a dialogue repeat them: count each (`replay`, `state`, `arm`, `draw`) once. `sham` names the message of
 another problem that was sent. `fit` compares the failures of the program with those of the card's program; null means
-that the card's own dialogue was continued. `right` is the verdict on all tests; null means not judged.
+that the card's own dialogue was continued. `applicability` holds the labels of up to two reviewers, given before the
+first draw and blind to model, arm and outcome: is the message true of this program (yes, partly, no)? `right` is the
+verdict on all tests; null means not judged.
 
 `drafts` has a row for each draft of an automatic tutor, a language model, for the message or execution `event`. `guard`
 is the decision: sent; off (no guard); guard_exhausted or unparsable (the student got "Please try again." instead).

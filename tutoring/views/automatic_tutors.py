@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from benchmark.models import Run
-from benchmark.plots import Estimate, PlanePlot, PlanePoint
+from benchmark.plots import CrossPlot, CrossPoint, Estimate
 from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
 from benchmark.views.plots import PagePlots
 from tutoring.arms.human_sessions import FORM
@@ -77,7 +77,7 @@ def automatic_tutors(request: HttpRequest) -> HttpResponse:
     return plots.render("tutoring/automatic_tutors.html", context, status=400 if refusal else 200)
 
 
-def _plane(arms: Sequence[TutorArm]) -> PlanePlot | None:
+def _plane(arms: Sequence[TutorArm]) -> CrossPlot | None:
     """Return the plane of gain against leak of the arms that have both, or None. People differ in mark and colour."""
     points = []
     for arm in arms:
@@ -86,10 +86,10 @@ def _plane(arms: Sequence[TutorArm]) -> PlanePlot | None:
         leak, gain = arm.leaks.index, arm.gain.difference
         across = Estimate(*(100 * value for value in (leak.mean, *leak.interval.interval)))
         down = Estimate(*(100 * value for value in (gain.mean, *gain.interval)))
-        points.append(PlanePoint(f"{arm.name} → {arm.student}", across, down, kind=2 if arm.is_people else 0))
+        points.append(CrossPoint(f"{arm.name} → {arm.student}", across, down, kind=2 if arm.is_people else 0))
     if not points:
         return None
-    return PlanePlot(
+    return CrossPlot(
         name="plane",
         title="Gain against leak with 95 % intervals",
         points=points,

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from benchmark.blob_stores import BlobStoreError
 from config.backups import BackupError, write_backup
 from config.backups.recording import describe, record
 
@@ -34,7 +35,7 @@ class Command(BaseCommand):
             raise CommandError("--keep must be 0 or more.")
         try:
             written = write_backup(dir.absolute(), keep)
-        except (BackupError, OSError) as error:
+        except (BackupError, BlobStoreError, OSError) as error:
             raise CommandError(str(error)) from None
         record(written)
         self.stdout.write(describe(written))

@@ -16,6 +16,7 @@ from benchmark.corpora.store import import_corpus
 from benchmark.models import Dataset
 from benchmark.models.corpora import SHIPPED
 from config.folders import make_private_folder
+from config.secret_key import secret_key
 
 PRACTICE = "practice"
 """The dataset of the practice problems."""
@@ -31,6 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **__: Any) -> None:
         make_private_folder(settings.VAR)
+        secret_key(Path(settings.VAR))  # before several processes need it
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
         self._load_practice_problems()

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from benchmark.blob_stores import BlobStoreError
 from config.backups import BackupError, Manifest, newest_backup, restore, verify
 
 
@@ -38,7 +39,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"The backup is complete. {_summary(folder, verify(folder))}")
                 return
             restored = restore(folder, replace=replace, migrate=not no_migrate)
-        except (BackupError, OSError) as error:
+        except (BackupError, BlobStoreError, OSError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Restored into {settings.VAR}. {_summary(folder, restored.manifest)}")
         if restored.withdrawals:

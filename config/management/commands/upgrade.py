@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, SystemCheckEr
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from benchmark.blob_stores import BlobStoreError
 from config.backups import BackupError, Manifest, stopped_site, write_backup
 from config.backups.recording import describe, record
 from config.management.commands.backup import KEEP
@@ -39,7 +40,7 @@ class Command(BaseCommand):
                 back = _way_back(written.folder)
                 self._migrate(written.manifest, back)
                 record(written)
-        except (BackupError, OSError) as error:
+        except (BackupError, BlobStoreError, OSError) as error:
             raise CommandError(f"Nothing was changed: {error}") from None
         self.stdout.write(f"The database has version {settings.VERSION}. Start Hintbench: ./run\n{back}")
 

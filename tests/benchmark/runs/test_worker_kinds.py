@@ -26,6 +26,16 @@ from tests.fake_providers import FakeProviders
 from tests.stack import HANG, REPOSITORY, Stack
 
 CANARY = "sk-canary-5f2e81"
+SECRET_KEY = "canary-of-the-secret-key-" * 3
+METRICS_TOKEN = "canary-of-the-metrics-token"
+BUCKET_SECRET = "canary-of-the-bucket"
+SINGLE_SIGN_ON = {
+    "OIDC_CLIENT_SECRET": "canary-of-single-sign-on",
+    **{
+        f"OIDC_{name}": f"https://canary.example/{name}"
+        for name in ("CLIENT_ID", "ISSUER", "AUTHORIZATION_URL", "TOKEN_URL", "USERINFO_URL", "JWKS_URL")
+    },
+}
 
 SPY = f"""
 import os, glob
@@ -49,7 +59,16 @@ def site(
     """A running Hintbench with the problems of bank.py and a fake provider with the canary as its key."""
     var = tmp_path_factory.mktemp("kinds") / "var"
     shutil.copytree(filled_var, var)
-    stack = Stack(var, OPENAI_API_KEY=CANARY, OPENAI_BASE_URL=fake_provider_server.openai_url)
+    (var / "secret_key").unlink(missing_ok=True)
+    stack = Stack(
+        var,
+        OPENAI_API_KEY=CANARY,
+        OPENAI_BASE_URL=fake_provider_server.openai_url,
+        METRICS_TOKEN=METRICS_TOKEN,
+        SECRET_KEY=SECRET_KEY,
+        AWS_SECRET_ACCESS_KEY=BUCKET_SECRET,
+        **SINGLE_SIGN_ON,
+    )
     try:
         yield stack.wait_until_ready()
     finally:
@@ -75,15 +94,16 @@ def without_sandbox(tmp_path: Path) -> str:
     return str(tmp_path / "bin")
 
 
-def test_only_processes_that_call_models_have_keys(site: Stack):
-    has_key = {name: CANARY in environment_of(pid) for name, pid in site.pids().items()}
-    assert has_key == {
-        "valkey": False,
-        "web": False,
-        "streamer": True,
-        "worker-1": False,
-        "model-worker": True,
-    }
+def test_each_process_has_only_the_secrets_that_it_needs(site: Stack):
+    def having(secret: str) -> set[str]:
+        return {name for name, pid in site.pids().items() if secret in environment_of(pid)}
+
+    assert site.pids().keys() == {"valkey", "web", "streamer", "worker-1", "model-worker"}
+    assert having(CANARY) == {"streamer", "model-worker"}
+    for secret in (*SINGLE_SIGN_ON.values(), METRICS_TOKEN, SECRET_KEY):
+        assert having(secret) == {"web"}
+    assert having(BUCKET_SECRET) == {"web", "streamer", "worker-1", "model-worker"}
+    assert not (site.var / "secret_key").exists(), "a process without the key makes none"
 
 
 def test_a_judge_worker_that_is_started_with_keys_drops_them(site: Stack):
@@ -95,7 +115,8 @@ def test_a_judge_worker_that_is_started_with_keys_drops_them(site: Stack):
         site.wait_for(lambda: rows(site, found, worker.pid))
         assert rows(site, found, worker.pid) == [("judge worker",)]
         assert CANARY in site.environment["OPENAI_API_KEY"]
-        assert CANARY not in environment_of(worker.pid)
+        for secret in (CANARY, SECRET_KEY, METRICS_TOKEN, *SINGLE_SIGN_ON.values()):
+            assert secret not in environment_of(worker.pid)
         assert str(site.var) in environment_of(worker.pid)
     finally:
         worker.terminate()

@@ -18,15 +18,15 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def range_text(ranges: Sequence[Range], *, factor: float = 1, unit: str = "") -> str:
-    """Return ranges in words: "12 to 40", "12 or more", "any value", "none"."""
+def range_text(ranges: Sequence[Range], *, factor: float = 1, unit: str = "", digits: int = 0) -> str:
+    """Return ranges in words: "12 to 40", "12 or more", "any value", "none". `digits` are those after the point."""
     if not ranges:
         return "none"
-    return " or ".join(_range(one, factor, unit) for one in ranges)
+    return " or ".join(_range(one, factor, unit, digits) for one in ranges)
 
 
-def _range(one: Range, factor: float, unit: str) -> str:
-    low, high = (None if end is None else f"{end * factor:z.0f}{unit}" for end in one)
+def _range(one: Range, factor: float, unit: str, digits: int) -> str:
+    low, high = (None if end is None else f"{end * factor:z.{digits}f}{unit}" for end in one)
     match low, high:
         case None, None:
             return "any value"
