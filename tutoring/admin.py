@@ -4,6 +4,7 @@ from django.contrib import admin
 
 from benchmark.admin import RecordedAdmin
 from tutoring.models import (
+    ApplicabilityLabel,
     Arm,
     Assignment,
     AuditEntry,
@@ -223,6 +224,14 @@ class PlacementAdmin(RecordedAdmin):
     list_filter = ["fit"]
     list_select_related = ["state__problem__dataset", "card__event"]
     search_fields = ["state__run__id", "card__event__session__id"]
+
+
+@admin.register(ApplicabilityLabel)
+class ApplicabilityLabelAdmin(RecordedAdmin):
+    list_display = ["id", "placement", "by", "value", "labelled_at"]
+    list_filter = ["value"]
+    list_select_related = ["placement"]
+    search_fields = ["placement__state__run__id", "by"]
 
 
 @admin.register(ReplayDraw)

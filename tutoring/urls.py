@@ -4,8 +4,10 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from tutoring.views import (
+    applicability,
     arms,
     assigned_sessions,
+    automatic_tutors,
     codebook,
     comparison,
     detectors,
@@ -53,6 +55,7 @@ urlpatterns = [
     path("codebook/<int:version>/", codebook.codebook, name="codebook_version"),
     path("runs/arms/", arms.arms, name="arms"),
     path("effort/", effort.effort, name="effort"),
+    path("runs/tutors/", automatic_tutors.automatic_tutors, name="automatic_tutors"),
     path("runs/ladder/", ladder.ladder, name="ladder"),
     path("runs/receptivity/", replays.receptivity, name="receptivity"),
     path("runs/receptivity/<uuid:replay_id>/", replays.replay, name="replay"),
@@ -85,6 +88,8 @@ urlpatterns = [
     path("review/reviews/<uuid:review_id>/skip/", reviews.skip, name="skip_review"),
     path("review/reviews/<uuid:review_id>/withdraw/", reviews.withdraw, name="withdraw_review"),
     path("review/reviews/<uuid:review_id>/flag/", reviews.flag, name="flag_session"),
+    path("review/hints/", applicability.applicability_queue, name="applicability_queue"),
+    path("review/hints/<int:placement_id>/", applicability.label_applicability, name="label_applicability"),
     path("review/sessions/", review_figures.sessions, name="reviewed_sessions"),
     path("review/sessions/<uuid:session_id>/", reviews.compare, name="compare_reviews"),
     path("review/agreement/", review_figures.agreement, name="agreement"),

@@ -75,7 +75,7 @@ def ratio(found: RatioSet | None) -> str:
     if found is None:
         return "unknown"
     estimate = "none solved" if found.ratio is None else f"{found.ratio:.2f}"
-    return f"{estimate} ({range_text(found.ranges)})"
+    return f"{estimate} ({range_text(found.ranges, digits=2)})"
 
 
 def figures_document(figures: EffortFigures) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from statistics import fmean
 
 from django.db.models import Max
 
 from benchmark.methods import SettingsError
-from benchmark.metrics import RatioSet, ratio_set
+from benchmark.metrics import Range, RatioSet, ratio_set
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.ledger import Account
 from benchmark.models.spending import MICRO
@@ -185,11 +185,18 @@ def _group(
         hidden=False,
         minutes=sum(one.seconds for one in efforts) / 60,
         unknown_messages=sum(one.unknown for one in efforts),
-        minutes_per_solved=ratio_set(minutes, shares, largest=max(minutes)),
+        minutes_per_solved=_ratio_of_costs(minutes, shares),
         model_dollars=None if None in models else sum(one or 0 for one in models) / MICRO,
         dollars=None if dollars is None else sum(cost for rows in known for cost in rows),
-        dollars_per_solved=ratio_set(dollars, shares, largest=max(dollars)) if dollars else None,
+        dollars_per_solved=_ratio_of_costs(dollars, shares) if dollars else None,
     )
+
+
+def _ratio_of_costs(costs: Sequence[float], solved: Sequence[float]) -> RatioSet:
+    """Return the ratio of two means over problems with its set, without negative values: no cost is negative."""
+    found = ratio_set(costs, solved, largest=max(costs))
+    kept = [one for one in found.ranges if one.high is None or one.high >= 0]
+    return replace(found, ranges=tuple(Range(max(one.low or 0.0, 0.0), one.high) for one in kept))
 
 
 def session_dollars(session: Session, wage: float | None) -> float | None:

@@ -232,11 +232,14 @@ def _by_cap(
         if cap in caps:
             raise LadderError(
                 f"The arms {caps[cap].name} and {arm.name} of {study} have the same level cap {cap}. The ladder "
-                "compares arms that differ in the cap."
+                "compares arms that differ in the cap; protocol=NAME selects sessions for the help curve alone."
             )
         caps[cap] = arm
     if len(caps) < 2:
-        raise LadderError(f"{study} has fewer than two arms of people with different level caps.")
+        raise LadderError(
+            f"{study} has fewer than two arms of people with different level caps. protocol=NAME selects sessions for "
+            "the help curve alone."
+        )
     control = study.arms.filter(method=NEUTRAL).first()
     named = (control.name, data.by_problem(control.name)) if control else None
     comparison = compare_caps(

@@ -5,7 +5,14 @@ from tutoring.models.effort import SessionEffort
 from tutoring.models.notes import PrivateNote
 from tutoring.models.program_scores import ProgramScore
 from tutoring.models.protocols import Consent, Protocol
-from tutoring.models.replay import HintCard, Placement, ReplayDraw, ReplayRun, ReplayState
+from tutoring.models.replay import (
+    ApplicabilityLabel,
+    HintCard,
+    Placement,
+    ReplayDraw,
+    ReplayRun,
+    ReplayState,
+)
 from tutoring.models.replies import Reply, ReplyDelta
 from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
@@ -16,6 +23,7 @@ from tutoring.models.withdrawals import Withdrawal, WithdrawnSession
 __all__ = [
     "DEBRIEF",
     "AbandonReason",
+    "ApplicabilityLabel",
     "Arm",
     "Assignment",
     "AuditEntry",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -138,6 +139,11 @@ class Placement(models.Model):
     agreement = models.FloatField(
         null=True, blank=True, help_text="ω, the share of common failures that are equal. Null: unknown."
     )
+    label_order = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Position in the random order of labelling. Null: not to be labelled.",
+    )
 
     class Meta:
         ordering = ["pk"]
@@ -145,6 +151,33 @@ class Placement(models.Model):
 
     def __str__(self) -> str:
         return f"card {self.card_id} at state {self.state_id}"
+
+
+class ApplicabilityLabel(models.Model):
+    """A reviewer's answer to whether a hint is true of the program at which it is placed.
+
+    Labels are stored and changed only before the first draw of the replay (tutoring.replay.applicability).
+    """
+
+    class Value(models.TextChoices):
+        YES = "yes"
+        PARTLY = "partly"
+        NO = "no"
+
+    placement = models.ForeignKey(Placement, on_delete=models.CASCADE, related_name="labels")
+    reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    by = models.CharField(max_length=80, help_text="Pseudonym of the reviewer in exports.")
+    value = models.CharField(max_length=10, choices=Value.choices)
+    labelled_at = models.DateTimeField(help_text="When this value was chosen.")
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["placement", "reviewer"], name="applicability_label_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.value} for {self.placement} by {self.by}"
 
 
 class ReplayDraw(models.Model):

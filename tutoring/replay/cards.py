@@ -12,6 +12,7 @@ from typing import Literal
 
 from benchmark.models import Problem
 from benchmark.providers import Message
+from tutoring.arms.control_policies import NOT_CORRECT, TRY_AGAIN
 from tutoring.models import Event, Review, Session
 from tutoring.models.payloads import AnyPayload, MessageSent, ReplyFinished
 from tutoring.protocols import recorded_rules
@@ -23,14 +24,19 @@ from tutoring.sessions.programs import distance, program_tokens
 Selection = Literal["primary", "first"]
 SELECTIONS: Mapping[Selection, str] = {
     "primary": "the first message of each session with a settled level of 1 or more, compliant and of level 3 or less",
-    "first": "the first message after a program in each session, reviewed or not: exploratory",
+    "first": "the first message after a program in each session that is not of a control arm, reviewed or not: "
+    "exploratory",
 }
+
+CONTROL_TEXTS = (TRY_AGAIN, NOT_CORRECT)
+"""The texts of the arms neutral and verdict. They are no hints."""
 
 HIGHEST_LEVEL = 3
 """The highest level of a primary card; above it a message gives the solution."""
 
 UNKNOWN_PROBLEM = "the problem is unknown"
 NO_PROGRAM = "no program before the message"
+ONLY_CONTROLS = "only messages of the arms neutral and verdict after a program"
 NO_HELP = "no message carries help"
 NOT_REVIEWED = "not reviewed by two persons"
 CODE_NAMED = "clause F2: the message names code that another model did not write"
@@ -101,10 +107,12 @@ def _card_of(session: Session, selection: Selection) -> CardDraft:
         of_message = labels(event.seq)
         _check_primary(of_message, version)
         return _draft(session, events, event, version, of_message)
-    after_program = (one for one in _messages(events) if _programs_before(events, one))
-    event = next(after_program, None)
-    if event is None:
+    after_program = [one for one in _messages(events) if _programs_before(events, one)]
+    if not after_program:
         raise _NoCardError(NO_PROGRAM)
+    event = next((one for one in after_program if not _is_of_control(one)), None)
+    if event is None:
+        raise _NoCardError(ONLY_CONTROLS)
     return _draft(session, events, event, None, MessageLabels(event.seq))
 
 
@@ -156,6 +164,11 @@ def settled_labels(session: Session) -> tuple[int, _Settled]:
             independent = [contents[slot] for slot in Review.INDEPENDENT]
             return version, _Settled(decided, independent, adjudicated=Review.ADJUDICATION in contents)
     raise _NoCardError(NOT_REVIEWED)
+
+
+def _is_of_control(event: Event) -> bool:
+    """Return whether the message is the text of a control arm, with which hints are compared."""
+    return event.payload_as(MessageSent).text.strip() in CONTROL_TEXTS
 
 
 def _messages(events: Sequence[Event]) -> Iterator[Event]:

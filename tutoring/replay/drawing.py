@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.db import transaction
 from django.utils import timezone
 
 import judge
@@ -17,6 +18,7 @@ from benchmark.model_calls.requests import ModelRequest, RequestMonitor, SpendTr
 from benchmark.models import Judgement, Problem
 from benchmark.providers import Message, ModelReply, Parameters, draws_by_seed, parse_model_spec
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun, ReplayState
+from tutoring.replay.applicability import lock_run
 from tutoring.replay.figures import figures_of
 from tutoring.replay.planning import FIXED_TEXTS, arm_prompt
 from tutoring.replay.programs import judge_all
@@ -31,13 +33,20 @@ async def execute(run: ReplayRun, tracker: SpendTracker, monitor: RequestMonitor
     """
     requests = await sync_to_async(missing_requests)(run)
     monitor.begin(len(requests))
-    run.state = ReplayRun.State.OPEN
-    await sync_to_async(run.save)(update_fields=["state"])
+    await sync_to_async(_open)(run)
     spec, parameters = parse_model_spec(run.model_spec), Parameters.from_json(run.parameters)
     faults = (await send_all(requests, spec, parameters, tracker, monitor)).faults if requests else {}
     run.faults = [{"about": about, "fault": fault} for about, fault in faults.items()]
     run.stop_reason = monitor.stop.reason
     await sync_to_async(run.save)(update_fields=["faults", "stop_reason"])
+
+
+@transaction.atomic
+def _open(run: ReplayRun) -> None:
+    """Open the run before its first draw is requested. From then on no label of a placement is stored."""
+    lock_run(run.pk)
+    run.state = ReplayRun.State.OPEN
+    run.save(update_fields=["state"])
 
 
 def missing_requests(run: ReplayRun) -> list[ModelRequest]:

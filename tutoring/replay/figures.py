@@ -8,8 +8,13 @@ from typing import Any
 
 from django.db.models import Count, Q
 
+from benchmark.providers import parse_model_spec
+from benchmark.reports.cutoffs import cutoff_of
+from benchmark.reports.groups import side_of
+from benchmark.reports.memory import SIDES
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun
 from tutoring.models.program_scores import ScoreFigures
+from tutoring.replay.applicability import label_figures, settled_label
 from tutoring.replay.estimates import (
     CONTRASTS,
     Arm,
@@ -37,17 +42,33 @@ def figures_of(run: ReplayRun) -> dict[str, Any]:
     rows = list(
         Placement.objects.filter(state__run=run)
         .select_related("card", "state__problem", "state__judgement")
+        .prefetch_related("labels")
         .order_by("pk")
     )
     shared, hinted = _counts(run)
     placed = [_placed(row, run, shared, hinted) for row in rows]
-    found = receptivity(placed)
     carried = portability(placed)
     return {
         "problems": len({one.problem for one in placed}),
         "placements": len(placed),
         "draws": sum(total for _, total in (*shared.values(), *hinted.values())),
         "unjudged": ReplayDraw.objects.filter(state__run=run, right=None).count(),
+        **_gains(placed),
+        "portability": carried and _share(carried),
+        "misfit_harm": _gain(harm) if (harm := misfit_harm(placed)) else None,
+        "kinds": [_gain(one) for one in kind_gains(placed)],
+        "uptake": _uptake(run),
+        "overlaps": _overlap_curve(rows, placed) if run.mode == ReplayRun.Mode.OWN else [],
+        "near_misses": _near_misses(rows, hinted),
+        "labels": _labels(rows),
+        "cutoff": _by_cutoff(run, rows, placed),
+    }
+
+
+def _gains(placed: Sequence[Placed]) -> dict[str, Any]:
+    """Return the gains and the receptivity of the placements."""
+    found = receptivity(placed)
+    return {
         "gains": [_gain(one) for name in CONTRASTS if (one := gain(name, placed))],
         "receptivity": found
         and {
@@ -56,13 +77,21 @@ def figures_of(run: ReplayRun) -> dict[str, Any]:
             "ratio": found.found.ratio,
             "ranges": [list(one) for one in found.found.ranges],
         },
-        "portability": carried and _share(carried),
-        "misfit_harm": _gain(harm) if (harm := misfit_harm(placed)) else None,
-        "kinds": [_gain(one) for one in kind_gains(placed)],
-        "uptake": _uptake(run),
-        "overlaps": _overlap_curve(rows, placed) if run.mode == ReplayRun.Mode.OWN else [],
-        "near_misses": _near_misses(rows, hinted),
     }
+
+
+def _by_cutoff(run: ReplayRun, rows: Sequence[Placement], placed: Sequence[Placed]) -> dict[str, Any] | None:
+    """Return the gains for problems before and after the cutoff of the model; None if it is unknown."""
+    cutoff = run.model.cutoff or cutoff_of(parse_model_spec(run.model_spec).model)
+    if cutoff is None:
+        return None
+    sides = [side_of(row.state.problem.contest_date, cutoff) for row in rows]
+    groups = [
+        {"side": side, **_gains([one for one, own in zip(placed, sides, strict=True) if own == side])}
+        for side in SIDES
+        if side in sides
+    ]
+    return {"date": cutoff.isoformat(), "groups": groups}
 
 
 Counts = dict[tuple[int, str], tuple[int, int]]
@@ -93,8 +122,29 @@ def _placed(row: Placement, run: ReplayRun, shared: Counts, hinted: Counts) -> P
         str(row.state.problem_id),
         rates,
         row.fit if own else None,  # type: ignore[arg-type]
+        settled_label(_values(row)),
         kinds=_kinds(row.card),
     )
+
+
+def _values(row: Placement) -> list[str]:
+    """Return the labels of a placement, in the order in which they were given first."""
+    return [one.value for one in row.labels.all()]
+
+
+def _labels(rows: Iterable[Placement]) -> dict[str, Any] | None:
+    """Return the labels by signature class and the agreement of reviewers; None if no placement is to be labelled."""
+    found = label_figures(
+        [(str(row.state.problem_id), row.fit, _values(row)) for row in rows if row.label_order is not None]
+    )
+    if found is None:
+        return None
+    return {
+        "table": {fit: dict(counts) for fit, counts in found.table.items()},
+        "pairs": found.pairs,
+        "alpha": found.alpha,
+        "interval": list(found.alpha_interval) if found.alpha_interval else None,
+    }
 
 
 def _kinds(card: HintCard) -> dict[str, frozenset[str]]:

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import cast
 
 from django.db import transaction
 
@@ -22,7 +23,9 @@ from benchmark.runner.manifest import environment
 from tutoring.arms.control_policies import NOT_CORRECT, TRY_AGAIN
 from tutoring.models import HintCard, Placement, ReplayRun, ReplayState
 from tutoring.models.payloads import MessageSent, SessionOpened
+from tutoring.replay.applicability import label_orders
 from tutoring.replay.cards import CardDraft, FoundCards, Selection, find_cards
+from tutoring.replay.estimates import Fit
 from tutoring.replay.programs import judge_all
 from tutoring.replay.signatures import Thresholds, compare, several_answers, signature_of
 from tutoring.sessions.dialogue import messages_of, opening_prompt, sent_text
@@ -246,8 +249,16 @@ def fix_placements(plan: ReplayPlan, options: RunOptions) -> ReplayRun:
         run.save()
         cards = {card.key: _store_card(card, plan) for state in plan.states for card in state.cards}
         cards |= {card.key: _store_card(card, plan) for card in plan.pool if card.key not in cards}
-        for state in plan.states:
-            _store_state(run, state, plan, cards, thresholds)
+        placements = [
+            placement
+            for state in plan.states
+            for placement in _store_state(run, state, plan, cards, thresholds)
+        ]
+        if design.programs is not None:
+            orders = label_orders([cast(Fit, one.fit) for one in placements], design.seed)
+            for placement, order in zip(placements, orders, strict=True):
+                placement.label_order = order
+        Placement.objects.bulk_create(placements)
     return run
 
 
@@ -279,7 +290,8 @@ def _store_state(
     plan: ReplayPlan,
     cards: dict[str, HintCard],
     thresholds: Thresholds,
-) -> None:
+) -> list[Placement]:
+    """Store a state, and return its placements, which are not stored yet."""
     judgement = plan.judgements[state.problem.pk, state.program, state.language]
     stored = ReplayState.objects.create(
         run=run,
@@ -294,12 +306,14 @@ def _store_state(
     own = run.mode == ReplayRun.Mode.OWN
     several = several_answers(state.problem)
     signature = None if several else signature_of(judgement)
+    placements = []
     for card in state.cards:
         columns = {}
         if own:
             of_card = plan.judgements[card.problem.pk, card.program, card.language]
             columns = asdict(compare(signature, signature_of(of_card), thresholds))
-        Placement.objects.create(state=stored, card=cards[card.key], **columns)
+        placements.append(Placement(state=stored, card=cards[card.key], **columns))
+    return placements
 
 
 def shams_of(state: PlannedState, pool: Sequence[CardDraft], draws: int) -> list[CardDraft]:

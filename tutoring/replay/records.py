@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from django.db.models import Q, prefetch_related_objects
+from django.db.models import Q
 
 from tutoring.models import HintCard, Placement, ReplayDraw, Session
 
@@ -16,8 +16,9 @@ def to_records(session: Session) -> list[dict[str, Any]]:
     A card holds its placements, and a placement its draws of all arms. Draws without the hint are those of the state,
     which several cards may share. The text of a sham is named by session and message, not repeated.
     """
-    prefetch_related_objects([session], "events__hint_cards")
-    cards = [card for event in session.events.all() for card in event.hint_cards.all()]
+    cards = (
+        HintCard.objects.filter(event__session=session).select_related("event").order_by("event__seq", "pk")
+    )
     return [
         {
             "card": card.pk,
@@ -37,7 +38,9 @@ def to_records(session: Session) -> list[dict[str, Any]]:
 
 def _placements(card: HintCard) -> list[dict[str, Any]]:
     placements = list(
-        card.placements.select_related("state__run__model", "state__problem__dataset").order_by("pk")
+        card.placements.select_related("state__run__model", "state__problem__dataset")
+        .prefetch_related("labels")
+        .order_by("pk")
     )
     draws = _draws(card, placements)
     return [
@@ -53,6 +56,10 @@ def _placements(card: HintCard) -> list[dict[str, Any]]:
             "fit": one.fit or None,
             "overlap": one.overlap,
             "agreement": one.agreement,
+            "labels": [
+                {"by": label.by, "value": label.value, "at": label.labelled_at.isoformat()}
+                for label in one.labels.all()
+            ],
             "draws": draws[one.state_id],
         }
         for one in placements

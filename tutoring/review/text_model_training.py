@@ -12,8 +12,7 @@ from tutoring.checks.labelled_drafts import read_drafts
 from tutoring.models.payloads import MessageSent
 from tutoring.review.agreement import counted_review_outcomes
 from tutoring.rules import MessageContext, current_rule_set
-from tutoring.rules.detection import WARNING
-from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, certain_findings, other_findings
+from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, other_findings
 from tutoring.rules.fitting import Example, cross_validate, fit, found_clauses, with_thresholds
 from tutoring.rules.reading import read_units
 from tutoring.rules.text_model import TextModel, load, save
@@ -37,6 +36,22 @@ def examples_of_drafts(files: Sequence[Path], *, validated: bool = True) -> list
             )
         ]
     return examples
+
+
+def examples_of_codebook() -> list[Example]:
+    """Return the examples of the current rule set that break a forbidden clause or none. They are only trained on."""
+    labelled: list[tuple[str, frozenset[str]]] = []
+    for clause in current_rule_set().clauses:
+        labelled.append((clause.allowed_example, frozenset()))
+        if clause.kind == "allowed":
+            labelled.append((clause.borderline_example, frozenset()))
+        else:
+            labelled.append((clause.forbidden_example, frozenset({clause.code})))
+    return [
+        example
+        for text, labels in labelled
+        for example in _examples(text, MessageContext(), labels, ("codebook", "codebook"), validated=False)
+    ]
 
 
 def examples_of_reviews() -> Iterator[Example]:
@@ -67,11 +82,8 @@ def _examples(
 ) -> Iterator[Example]:
     """Yield the message by a writer on a problem (`origin`) as an example, unless it has no word."""
     others = other_findings(text, context)
-    found = frozenset(one.clause for _, one in others)
-    certain = frozenset(one.clause for one in certain_findings(others))
-    probable = frozenset(one.clause for _, one in others if one.weight >= WARNING)
     if units := read_units(text, context, others):
-        yield Example(units, labels, *origin, found, certain, probable, validated)
+        yield Example(units, labels, *origin, [one for _, one in others], validated)
 
 
 def train(examples: Sequence[Example], version: int) -> TextModel:

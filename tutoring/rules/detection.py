@@ -67,6 +67,8 @@ class Detection:
     weight: float
     detector: str = ""
     version: int = 0
+    certain: bool = False
+    """Whether it is reported even if the text model does not suspect the message."""
 
     @property
     def severity(self) -> Severity:
@@ -109,8 +111,6 @@ class Detector:
     ignores: str
     """What it leaves out on purpose, for the same table."""
     find: Callable[[str, MessageContext], list[Detection]] = field(repr=False)
-    confirmed: bool = False
-    """Whether a finding with a weight below BLOCKING is reported only if the text model reports the message too."""
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,7 @@ solved exactly with one Cholesky decomposition, so it has no random element and 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +16,9 @@ import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_matrix, diags
 
+from tutoring.rules.detection import Detection
 from tutoring.rules.reading import Unit
 from tutoring.rules.text_model import (
-    CONFIRMING,
     MEASURE_SHARE,
     MEASURE_SHARPNESS,
     VECTOR_SHARPNESS,
@@ -35,7 +36,7 @@ RAREST = 3
 
 FOLDS = 6
 
-MOST_FLAGGED = 0.02
+MOST_FLAGGED = 0.03
 """Share of the allowed messages that may be flagged in the cross-validation, by any detector."""
 
 LEAST_PRECISION = 0.6
@@ -53,12 +54,8 @@ class Example:
     labels: frozenset[str]
     writer: str
     problem: str
-    found: frozenset[str] = frozenset()
-    """The clauses that other detectors find in the message."""
-    certain: frozenset[str] = frozenset()
-    """Those of them that are reported whatever the text model says."""
-    probable: frozenset[str] = frozenset()
-    """Those of them that are warnings."""
+    found: Sequence[Detection] = ()
+    """What other detectors find in the message."""
     validated: bool = True
     """Whether thresholds and figures are computed from it. If not, it is only trained on."""
 
@@ -158,14 +155,12 @@ def _folds(examples: Sequence[Example]) -> list[list[int]]:
 
 def found_clauses(example: Example, model: TextModel, judgement: Judgement) -> frozenset[str]:
     """Return the clauses that are reported for an example with this judgement, by any detector."""
-    if judgement.suspicion >= model.threshold:
-        return example.found.union(model.reported(judgement))
-    return _reported_below_threshold(example, judgement)
-
-
-def _reported_below_threshold(example: Example, judgement: Judgement) -> frozenset[str]:
-    """Return the clauses of other detectors that are reported although the suspicion is below the threshold."""
-    return example.certain | (example.probable if judgement.suspicion >= CONFIRMING else frozenset())
+    confirmed = (
+        one.clause
+        for one in example.found
+        if judgement.highest_threshold(one, example.units) >= model.threshold
+    )
+    return frozenset(confirmed).union(model.reported(judgement))
 
 
 def with_thresholds(
@@ -177,14 +172,16 @@ def with_thresholds(
     That of a clause is the lowest at which it is right in LEAST_PRECISION of the flagged examples.
     """
     pairs = [(one, own) for one, own in zip(examples, judgements, strict=True) if own is not None]
-    allowed = [(one, own) for one, own in pairs if not one.labels]
-    flagged_anyway = [bool(_reported_below_threshold(one, own)) for one, own in allowed]
-    spare = int(MOST_FLAGGED * len(allowed)) - sum(flagged_anyway)
-    suspicions = sorted(
-        (own.suspicion for (_, own), anyway in zip(allowed, flagged_anyway, strict=True) if not anyway),
+    flagged_up_to = sorted(
+        (
+            max([own.suspicion, *(own.highest_threshold(found, one.units) for found in one.found)])
+            for one, own in pairs
+            if not one.labels
+        ),
         reverse=True,
     )
-    threshold = (suspicions[max(0, spare)] if len(suspicions) > max(0, spare) else -1.0) + _MARGIN
+    unflagged = flagged_up_to[int(MOST_FLAGGED * len(flagged_up_to)) :]
+    threshold = next(filter(math.isfinite, unflagged), -1.0) + _MARGIN
     flagged = [(one, own) for one, own in pairs if own.suspicion >= threshold]
     return replace(
         model,

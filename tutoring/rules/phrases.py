@@ -19,6 +19,8 @@ class PhrasePattern(NamedTuple):
     pattern: re.Pattern[str]
     explanation: str
     weight: float
+    certain: bool = False
+    """Whether the phrases are reported even if the text model does not suspect the message."""
 
 
 class Phrase(NamedTuple):
@@ -33,8 +35,8 @@ class Phrase(NamedTuple):
 
     def as_detection(self, clause: str) -> Detection:
         """Return the phrase as a detection of the clause."""
-        end = self.start + len(self.text)
-        return Detection(clause, self.start, end, self.source.explanation, self.source.weight)
+        end, source = self.start + len(self.text), self.source
+        return Detection(clause, self.start, end, source.explanation, source.weight, certain=source.certain)
 
 
 def phrases_in(text: str, patterns: Sequence[PhrasePattern]) -> Iterator[Phrase]:

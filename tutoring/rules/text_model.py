@@ -9,6 +9,7 @@ vectors; and a Gaussian of the distance of the measures. The first part is linea
 from __future__ import annotations
 
 import json
+import math
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tutoring.rules.detection import WARNING, Detection
 from tutoring.rules.reading import MEASURES, Unit
 
 Floats = npt.NDArray[np.float32]
@@ -32,8 +34,9 @@ BEST_UNIT_SHARE = 0.3
 CLAUSE_SHARE, FOUND_SHARE = 0.7, 0.2
 """Shares of the highest clause and of a finding of another detector in the suspicion."""
 
-CONFIRMING = 0.0
-"""Suspicion from which an uncertain warning of another detector is reported; a notice needs the model's threshold."""
+LONG = 170
+"""Characters of a long message, whose score says little about one of its sentences: a warning in it is also reported
+if its own passage reaches the threshold. Nine of ten labelled drafts are shorter."""
 
 _HIGHEST_BYTE = 127.0
 
@@ -53,6 +56,8 @@ class Judgement:
 
     clauses: npt.NDArray[np.float32]
     suspicion: float
+    passages: npt.NDArray[np.float32]
+    """The suspicion of each unit alone, without the share of a finding."""
 
     @classmethod
     def of(cls, scores: Floats, found: bool) -> Judgement:
@@ -62,7 +67,20 @@ class Judgement:
         """
         combined = (1 - BEST_UNIT_SHARE) * scores[0] + BEST_UNIT_SHARE * scores.max(0)
         suspicion = combined[-1] + CLAUSE_SHARE * combined[:-1].max() + FOUND_SHARE * found
-        return cls(combined[:-1], float(suspicion))
+        return cls(combined[:-1], float(suspicion), scores[:, -1] + CLAUSE_SHARE * scores[:, :-1].max(1))
+
+    def highest_threshold(self, detection: Detection, units: Sequence[Unit]) -> float:
+        """Return the highest threshold of a model at which the detection in the message of these units is reported."""
+        if detection.certain:
+            return math.inf
+        if detection.weight < WARNING or units[0].end - units[0].start < LONG:
+            return self.suspicion
+        passages = [
+            float(suspicion)
+            for unit, suspicion in zip(units, self.passages, strict=True)
+            if unit is not units[0] and unit.start < detection.end and detection.start < unit.end
+        ]
+        return max([self.suspicion, *passages])
 
 
 @dataclass(frozen=True)
@@ -146,11 +164,11 @@ class TextModel:
         ]
         return [self.clauses[number] for number in (likeliest, *others)]
 
-    def find(self, units: Sequence[Unit], scores: Floats, *, found: bool, most: int) -> list[Found]:
+    def find(self, units: Sequence[Unit], scores: Floats, judgement: Judgement, *, most: int) -> list[Found]:
         """Return the clauses that the message of these units probably breaks, each with at most `most` features."""
         passages = range(1, len(units)) if len(units) > 1 else range(1)
         reported: list[Found] = []
-        for clause in self.reported(Judgement.of(scores, found)):
+        for clause in self.reported(judgement):
             column = scores[:, self.clauses.index(clause)]
             unit = units[max(passages, key=lambda number: float(column[number]))]
             reported.append(Found(clause, unit, not reported, self.strongest(unit, clause, most)))
@@ -164,9 +182,11 @@ def gaussian(rows: Floats, others: Floats, sharpness: float, lengths: Floats | N
     """
     if lengths is None:
         lengths = (others**2).sum(1)
-    squares = (rows**2).sum(1)[:, None] + lengths[None] - 2 * rows @ others.T
-    similarity: Floats = np.exp(-sharpness * np.maximum(squares, 0))
-    return similarity
+    similarity: Floats = (rows**2).sum(1)[:, None] + lengths[None]
+    similarity -= 2 * rows @ others.T
+    np.maximum(similarity, 0, out=similarity)
+    similarity *= -sharpness
+    return np.exp(similarity, out=similarity)
 
 
 _TEXTS = ("version", "clauses", "features", "threshold", "clause_thresholds", "figures")

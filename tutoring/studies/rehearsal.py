@@ -27,10 +27,11 @@ from django.urls import reverse
 from benchmark.judging import perform
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import parse_model_spec
-from benchmark.providers.worlds import read_world, situation_of
+from benchmark.providers.worlds import hint_level, read_world, situation_of
 from tutoring.arms.policy import AskCode, RemainingBudget, Talk, TutorView, result_of
 from tutoring.arms.simulated_tutor import hold, simulated_tutor
 from tutoring.models import Arm, Reply, Session, Study
+from tutoring.protocols import rules_of
 from tutoring.replies.streamer import Streamer
 from tutoring.sessions.context import SessionContext
 from tutoring.sessions.dialogue import messages_of
@@ -135,6 +136,8 @@ class PageSteps:
     client: TutorClient
     session_id: UUID
     notify: Callable[[], object]
+    states_level: bool = False
+    """Whether each message with a text states its level of help, as protocols with `ask_level` ask."""
 
     def view(self) -> TutorView:
         """Return what the tutor may know, after the reply to the last message has arrived."""
@@ -168,7 +171,8 @@ class PageSteps:
     def send(self, act: Talk | AskCode) -> None:
         """Send the message."""
         mode = "talk" if isinstance(act, Talk) else "code"
-        self._command("send_message", mode=mode, text=act.text)
+        stated = {"level": str(hint_level(act.text))} if self.states_level and act.text.strip() else {}
+        self._command("send_message", mode=mode, text=act.text, **stated)
         self.notify()
 
     def execute(self) -> None:
@@ -206,7 +210,8 @@ def refusal_to_rehearse(study: Study) -> str | None:
 def rehearse(study: Study, level: int, on_session: Callable[[Session], None] = lambda _: None) -> int:
     """Hold every session that the study offers, tutor after tutor in turn; return their number.
 
-    Sessions keep the pace of their protocol. Raises StudyRefusedError; a repeated call continues.
+    The hints have the level, or that of the protocol's level cap if it is lower. Sessions keep the pace of their
+    protocol. Raises StudyRefusedError; a repeated call continues.
     """
     if (refusal := refusal_to_rehearse(study)) is not None:
         raise StudyRefusedError(refusal)
@@ -219,15 +224,19 @@ def rehearse(study: Study, level: int, on_session: Callable[[Session], None] = l
                 if session_id is None:
                     clients.remove(client)
                     continue
-                session = _hold(PageSteps(client, session_id, notify), level)
+                session = _hold(client, session_id, notify, level)
                 held += 1
                 on_session(session)
     advance_study(study.pk)
     return held
 
 
-def _hold(steps: PageSteps, level: int) -> Session:
-    session = Session.objects.get(pk=steps.session_id)
+def _hold(client: TutorClient, session_id: UUID, notify: Callable[[], object], level: int) -> Session:
+    session = Session.objects.select_related("protocol").get(pk=session_id)
+    assert session.protocol is not None
+    rules = rules_of(session.protocol)
+    level = level if rules.level_cap is None else min(level, rules.level_cap)
+    steps = PageSteps(client, session_id, notify, states_level=rules.ask_level != "off")
     world = read_world(parse_model_spec(session.model_spec).model)
     decide = simulated_tutor(world, level=level, verifies=True)
     result_of(hold(decide, steps))

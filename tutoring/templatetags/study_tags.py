@@ -57,7 +57,10 @@ def study_difference(contrast: Contrast) -> SafeString:
     """Return a difference in percentage points with its interval and method."""
     return format_html(
         '{} <span class="interval">{} to {}</span> <span class="soft small">{}</span>',
-        *(f"{100 * value:+z.0f}" for value in (contrast.difference, contrast.low, contrast.high)),
+        *(
+            f"{100 * value:+z.0f}".replace("-", "−")
+            for value in (contrast.difference, contrast.low, contrast.high)
+        ),
         INTERVAL_NAMES[contrast.method],
     )
 

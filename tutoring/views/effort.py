@@ -8,11 +8,12 @@ from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db.models import Sum
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, has_role, requires_role
+from benchmark.plots import POINTS, PlanePlot, PlanePoint
 from benchmark.views.downloads import file_download
+from benchmark.views.plots import PagePlots
 from tutoring.arms.human_sessions import FORM
 from tutoring.effort.documents import figures_csv, ratio
 from tutoring.effort.figures import FEWEST_PEOPLE, EffortError, EffortFigures, effort_figures
@@ -35,9 +36,12 @@ def effort(request: HttpRequest) -> HttpResponse:
     own = SessionEffort.objects.filter(session__in=own_sessions(person), version=VERSION)
     listed = own.select_related("session__problem__dataset").order_by("-session__closed_at", "pk")
     figures, refusal = _requested(request) if reads else (None, "")
-    if figures and request.GET.get("as") == "csv":
+    if figures and request.GET.get("as") == "csv" and "plot" not in request.GET:
         return file_download(figures_csv(figures), "text/csv", "effort.csv")
-    context = {
+    plots = PagePlots(request)
+    plane = _plane(figures) if figures else None
+    context: dict[str, Any] = {
+        "plane": plots.show(plane) if plane else None,
         "own": Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page")),
         "own_minutes": (own.aggregate(seconds=Sum("seconds"))["seconds"] or 0) / 60,
         "reads": reads,
@@ -56,7 +60,27 @@ def effort(request: HttpRequest) -> HttpResponse:
         "studies": Study.objects.exclude(design_hash="").order_by("name", "-version") if reads else [],
         "query": request.GET.urlencode(),
     }
-    return render(request, "tutoring/effort.html", context, status=400 if refusal else 200)
+    return plots.render("tutoring/effort.html", context, status=400 if refusal else 200)
+
+
+def _plane(figures: EffortFigures) -> PlanePlot | None:
+    """Return the cost plane of the arms whose dollars are known; None without any."""
+    points = [
+        PlanePoint(one.arm, one.dollars, one.gain.difference, one.gain.low, one.gain.high, one.gain.problems)
+        for one in figures.plane
+        if one.dollars is not None
+    ]
+    if not points:
+        return None
+    return PlanePlot(
+        name="cost-plane",
+        title="Cost plane" + (" (simulated)" if figures.simulated else ""),
+        points=points,
+        scale=POINTS,
+        x_name="US dollars a session",
+        y_name="gain over the neutral arm, points",
+        x_form="{:.3g} dollars",
+    )
 
 
 def _requested(request: HttpRequest) -> tuple[EffortFigures | None, str]:

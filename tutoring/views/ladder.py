@@ -5,11 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from benchmark.models import Run
-from benchmark.plots import POINTS, SHARES, Curve, CurvePlot, CurvePoint, ForestPlot, ForestRow, Plot
+from benchmark.plots import (
+    POINTS,
+    SHARES,
+    Curve,
+    CurvePlot,
+    CurvePoint,
+    ForestPlot,
+    ForestRow,
+    Plot,
+    mark_svg,
+)
 from benchmark.reports.formatting import INTERVAL_NAMES
 from benchmark.views.access import listed_runs, runs_from_query
 from benchmark.views.downloads import file_download
@@ -54,6 +65,7 @@ def ladder(request: HttpRequest) -> HttpResponse:
         "shown": {plot.name: plots.show(plot) for plot in _plots(figures)} if figures else {},
     }
     if figures:
+        context["marks"] = [mark_safe(mark_svg(number)) for number in range(2)]  # noqa: S308  (no text of people)
         context["curve"] = list(zip(figures.curve, figures.addresses, strict=True))
         if comparison := figures.comparison:
             context["caps"] = list(zip(figures.arms, comparison.rates, comparison.fitted, strict=True))
@@ -67,6 +79,7 @@ def ladder(request: HttpRequest) -> HttpResponse:
 def _plots(figures: LadderFigures) -> list[Plot]:
     """Return the plots of the figures that have values; their names are the keys in the template."""
     plots: list[Plot] = []
+    mark = " (simulated)" if figures.simulated else ""
     if figures.curve:
         points = tuple(
             CurvePoint(one.level, one.rate, *one.interval.interval, one.problems) for one in figures.curve
@@ -80,7 +93,7 @@ def _plots(figures: LadderFigures) -> list[Plot]:
         plots.append(
             CurvePlot(
                 name="curve",
-                title="Help curve",
+                title=f"Help curve{mark}",
                 curves=curves,
                 x_name="highest level of help at most",
                 y_name="share of sessions solved",
@@ -109,7 +122,7 @@ def _plots(figures: LadderFigures) -> list[Plot]:
             plots.append(
                 ForestPlot(
                     name="caps",
-                    title="Rates by level cap",
+                    title=f"Rates by level cap{mark}",
                     estimates=rows,
                     scale=SHARES,
                     axis="rate in percent",
@@ -119,7 +132,7 @@ def _plots(figures: LadderFigures) -> list[Plot]:
             plots.append(
                 ForestPlot(
                     name="differences",
-                    title="Differences by level cap",
+                    title=f"Differences by level cap{mark}",
                     estimates=differences,
                     scale=POINTS,
                     axis="first − second, percentage points",

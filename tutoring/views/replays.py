@@ -7,7 +7,7 @@ from typing import Any, get_args
 from uuid import UUID
 
 from django.core.paginator import Paginator
-from django.db.models import Q
+from django.db.models import Case, Count, Q, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -17,12 +17,17 @@ from accounts.roles import Role, requires_role
 from benchmark.plots import POINTS, ForestPlot, ForestRow
 from benchmark.rendering import program_diff
 from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.reports.memory import SIDES
 from benchmark.views.plots import PagePlots
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun
+from tutoring.replay.applicability import KINDS, missing_labels, with_label
 from tutoring.replay.estimates import Fit
 from tutoring.replay.text import notices, receptivity_text
 
 for_researchers = requires_role(Role.RESEARCHER)
+
+SIMULATED_MARK = " (simulated)"
+"""The end of the titles and names of figures of simulated models."""
 
 RUNS_LENGTH, CARDS_LENGTH, DRAWS_LENGTH = 25, 50, 20
 """Rows on a page."""
@@ -47,22 +52,34 @@ def receptivity(request: HttpRequest) -> HttpResponse:
 @require_GET
 @for_researchers
 def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
-    """Show the figures of a replay and its placements. Query: fit, page."""
+    """Show the figures of a replay and its placements.
+
+    Query: fit, label (see `label_kind`), side (of the cutoff), page.
+    """
     run = get_object_or_404(ReplayRun.objects.select_related("model"), pk=replay_id)
     placements = Placement.objects.filter(state__run=run).select_related(
         "card__event__session", "state__problem__dataset"
     )
     if fit := request.GET.get("fit", ""):
         placements = placements.filter(fit=fit)
+    if (label := request.GET.get("label", "")) in KINDS:
+        placements = with_label(placements, label)
     plots = PagePlots(request)
     figures: Mapping[str, Any] = run.figures or {}
+    if (side := request.GET.get("side", "")) in SIDES and figures.get("cutoff"):
+        placements = placements.filter(_on_side(side, figures["cutoff"]["date"]))
     context = {
         "run": run,
+        "side": side,
         "row": _row(run),
         "notices": notices(run),
         "fit": fit,
+        "label": label,
+        "missing_labels": missing_labels(run) if run.state == ReplayRun.State.FIXED else None,
         "fits": get_args(Fit),
-        "page": Paginator(placements, CARDS_LENGTH).get_page(request.GET.get("page")),
+        "page": Paginator(placements.prefetch_related("labels"), CARDS_LENGTH).get_page(
+            request.GET.get("page")
+        ),
         "query": query_without_page(request).urlencode(),
         "excluded": sorted(run.manifest["excluded"].items()),
     }
@@ -70,11 +87,13 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
         gains = [*figures["gains"], *filter(None, [figures["misfit_harm"]])]
         context |= {
             "gains": gains,
-            "gains_plot": plots.show(_plot("gains", "Gains with 95 % intervals", gains)) if gains else None,
+            "gains_plot": plots.show(_plot("gains", gains, simulated=_is_simulated(run))) if gains else None,
             "kinds": figures["kinds"],
             "overlaps": figures["overlaps"],
             "uptake": _uptake_table(figures["uptake"]),
             "near_misses": figures["near_misses"].items(),
+            "labels": _label_table(figures.get("labels")),
+            "cutoff": _cutoff_table(figures.get("cutoff")),
         }
     return plots.render("tutoring/replays/replay.html", context)
 
@@ -86,18 +105,26 @@ def hint_card(request: HttpRequest, card_id: int) -> HttpResponse:
     card = get_object_or_404(
         HintCard.objects.select_related("event__session", "problem__dataset", "judgement"), pk=card_id
     )
-    placements = card.placements.select_related("state__run").order_by("-state__run__fixed_at", "pk")
-    states = list(placements.values_list("state", flat=True))
+    placements = list(card.placements.select_related("state__run").order_by("-state__run__fixed_at", "pk"))
+    states = [one.state_id for one in placements]
     draws = ReplayDraw.objects.filter(Q(card=card, arm="hint") | ~Q(arm="hint"), state__in=states)
+    shown = placements[:CARDS_LENGTH]
+    counted = _rights(draws.filter(state__in=[one.state_id for one in shown]))
     if run := request.GET.get("replay", ""):
         draws = draws.filter(state__run=_uuid(run))
     if (arm := request.GET.get("arm", "")) in ReplayDraw.Arm.values:
         draws = draws.filter(arm=arm)
-    rows = draws.select_related("state__run", "card").defer("state__messages", "reasoning").order_by("pk")
+    order = Case(*(When(arm=name, then=place) for place, name in enumerate(ReplayDraw.Arm.values)))
+    rows = draws.select_related("state__run", "card").defer("state__messages", "reasoning")
+    rows = rows.order_by("-state__run__fixed_at", "state", order, "number")
     page = Paginator(rows, DRAWS_LENGTH).get_page(request.GET.get("page"))
     context = {
         "card": card,
-        "placements": placements[:CARDS_LENGTH],
+        "placements": [
+            (one, [(name, *counted.get((one.state_id, name), (0, 0))) for name in ReplayDraw.Arm.values])
+            for one in shown
+        ],
+        "simulated": any(one.state.run.manifest["scripted_model"] for one in shown),
         "arm": arm,
         "arms": ReplayDraw.Arm.values,
         "replay": run,
@@ -106,6 +133,13 @@ def hint_card(request: HttpRequest, card_id: int) -> HttpResponse:
         "draws": [(one, program_diff(one.state.program, one.program)) for one in page.object_list],
     }
     return render(request, "tutoring/replays/card.html", context)
+
+
+def _rights(draws: QuerySet[ReplayDraw]) -> dict[tuple[int, str], tuple[int, int]]:
+    """Return the numbers of right and of judged draws by state and arm."""
+    judged = draws.filter(right__isnull=False).order_by().values_list("state", "arm")
+    counted = judged.annotate(won=Count("pk", filter=Q(right=True)), total=Count("pk"))
+    return {(state, arm): (won, total) for state, arm, won, total in counted}
 
 
 def _uuid(text: str) -> UUID | None:
@@ -123,14 +157,18 @@ def _row(run: ReplayRun) -> dict[str, Any]:
         "gain": found.get("gain"),
         "content": found.get("content gain"),
         "receptivity": receptivity_text(figures["receptivity"]) if figures.get("receptivity") else "",
-        "scripted": run.manifest["scripted_model"],
+        "scripted": _is_simulated(run),
     }
+
+
+def _is_simulated(run: ReplayRun) -> bool:
+    return bool(run.manifest["scripted_model"])
 
 
 def _by_model(title: str, name: str, runs: Sequence[ReplayRun]) -> ForestPlot | None:
     """Return one gain of each run; None without any."""
     found = [
-        (f"{run.model_spec}, {run.mode}", one)
+        (f"{run.model_spec}, {run.mode}{SIMULATED_MARK if _is_simulated(run) else ''}", one)
         for run in runs
         for one in (run.figures or {})["gains"]
         if one["name"] == name
@@ -146,10 +184,10 @@ def _by_model(title: str, name: str, runs: Sequence[ReplayRun]) -> ForestPlot | 
     )
 
 
-def _plot(name: str, title: str, gains: Sequence[Mapping[str, Any]]) -> ForestPlot:
+def _plot(name: str, gains: Sequence[Mapping[str, Any]], *, simulated: bool) -> ForestPlot:
     return ForestPlot(
         name=name,
-        title=title,
+        title=f"Gains with 95 % intervals{SIMULATED_MARK if simulated else ''}",
         estimates=[_forest_row(f"{one['name']}: {one['first']} − {one['second']}", one) for one in gains],
         scale=POINTS,
         axis="first − second, percentage points",
@@ -159,6 +197,48 @@ def _plot(name: str, title: str, gains: Sequence[Mapping[str, Any]]) -> ForestPl
 def _forest_row(label: str, one: Mapping[str, Any]) -> ForestRow:
     method = INTERVAL_NAMES[one["method"]] if one["method"] else ""
     return ForestRow(label, one["mean"], one["low"], one["high"], one["problems"], method)
+
+
+def _on_side(side: str, cutoff: str) -> Q:
+    """Return the filter of placements on problems on this side of the cutoff (see `side_of`)."""
+    match side:
+        case "before":
+            return Q(state__problem__contest_date__lte=cutoff)
+        case "after":
+            return Q(state__problem__contest_date__gt=cutoff)
+    return Q(state__problem__contest_date=None)
+
+
+def _cutoff_table(cutoff: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the date of the cutoff, and the figures of each side; None without a cutoff."""
+    if not cutoff:
+        return None
+    rows = []
+    for group in cutoff["groups"]:
+        found = {one["name"]: one for one in group["gains"]}
+        ratio = group["receptivity"]
+        rows.append(
+            {
+                "side": group["side"],
+                "gain": found.get("gain"),
+                "content": found.get("content gain"),
+                "receptivity": receptivity_text(ratio) if ratio else "",
+                "problems": ratio["problems"] if ratio else 0,
+            }
+        )
+    return {"date": cutoff["date"], "rows": rows}
+
+
+def _label_table(labels: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the kinds of labels, and for each signature class the number of placements of each kind."""
+    if not labels:
+        return None
+    rows = [
+        (fit, [(kind, labels["table"][fit][kind]) for kind in KINDS])
+        for fit in get_args(Fit)
+        if fit in labels["table"]
+    ]
+    return {"kinds": KINDS, "rows": rows, **labels}
 
 
 def _uptake_table(uptake: Mapping[str, Any]) -> dict[str, Any]:

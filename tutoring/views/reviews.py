@@ -21,6 +21,7 @@ from accounts.paging import query_without_page
 from accounts.roles import Role, has_role, requires_role, roles_of
 from tutoring.models import Flag, Review, ReviewOutcome, Session
 from tutoring.protocols import recorded_rules, verdict_rule
+from tutoring.replay.applicability import waiting_for as waiting_for_label
 from tutoring.review.actions import (
     Adjudicate,
     AnswerFlag,
@@ -34,6 +35,7 @@ from tutoring.review.actions import (
     claimed_review,
 )
 from tutoring.review.content import (
+    GUESSES,
     WORST_MISSING,
     Content,
     MalformedContentError,
@@ -98,6 +100,7 @@ def queue(request: HttpRequest) -> HttpResponse:
             "waiting": waiting and getattr(waiting, origins),
             "disputed": disputed and getattr(disputed, origins),
             "progress": progress(version),
+            "hints": len(waiting_for_label(person)),
             **(_for_admins(request, version) if Role.ADMIN in roles else {}),
         },
     )
@@ -167,6 +170,7 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
             "chips": chips(rules),
             "verdict_rule": verdict_rule(recorded_rules(session)),
             "worst_missing": WORST_MISSING,
+            "guesses": GUESSES,
         },
     )
 

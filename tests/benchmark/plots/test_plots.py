@@ -12,13 +12,18 @@ from benchmark.plots import (
     FACTORS,
     POINTS,
     SHARES,
+    CrossPlot,
+    CrossPoint,
     Curve,
     CurvePlot,
     CurvePoint,
+    Estimate,
     ForestPlot,
     ForestRow,
     HeatMap,
     HeatRow,
+    PlanePlot,
+    PlanePoint,
     Plot,
     sparkline,
 )
@@ -42,9 +47,21 @@ FOREST = ForestPlot(
         ForestRow("without", 0.0, None, None, 2),
     ],
 )  # fmt: skip
+PLANE = PlanePlot(
+    name="plane", title=NAME, scale=POINTS, x_name="dollars", y_name="gain, points", x_form="{:.3g} dollars",
+    points=[PlanePoint(NAME, 0.25, 0.1, -0.025, 0.3, 12), PlanePoint("free", 0.0, -0.2, -0.4, 0.1, 8)],
+)  # fmt: skip
 HEAT = HeatMap(
     name="heat", title=NAME, columns=["a", "b & c", "d"],
     heat_rows=[HeatRow(NAME, [1.0, 0.0, None]), HeatRow("second", [0.25, None, 0.5])],
+)  # fmt: skip
+
+CROSSES = CrossPlot(
+    name="crosses", title=NAME, x_name="leak & more", y_name="gain",
+    points=[
+        CrossPoint(NAME, Estimate(50.0, 40.0, 60.0), Estimate(-10.0, -20.0, 5.0), kind=2),
+        CrossPoint("second", Estimate(0.0, -5.0, 5.0), Estimate(30.0, 20.0, 40.0)),
+    ],
 )  # fmt: skip
 
 
@@ -56,7 +73,7 @@ def texts_of(drawn: ElementTree.Element) -> list[str]:
     return [text.text or "" for text in drawn.iter() if text.tag.endswith("text")]
 
 
-@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT], ids=lambda plot: plot.name)
+@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT, PLANE, CROSSES], ids=lambda plot: plot.name)
 def test_files_are_self_contained_and_escaped(plot: Plot) -> None:
     text = plot.svg_file(file_style())
     drawn = ElementTree.fromstring(text)
@@ -75,7 +92,7 @@ def test_files_are_self_contained_and_escaped(plot: Plot) -> None:
     assert max(places) <= height
 
 
-@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT], ids=lambda plot: plot.name)
+@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT, PLANE, CROSSES], ids=lambda plot: plot.name)
 def test_pages_have_a_text_alternative(plot: Plot) -> None:
     drawn = ElementTree.fromstring(plot.drawing().svg())
     assert drawn.get("role") == "img"
@@ -123,6 +140,15 @@ def test_a_forest_plot_shows_numbers_intervals_and_no_difference() -> None:
     [reference] = [one for one in drawn.iter() if one.get("class") == "no-difference"]
     marks = [one for one in drawn.iter() if one.get("class") == "mark"]
     assert float(marks[0].get("cx", "0")) > float(reference.get("x1", "0")) > float(marks[1].get("x", "0"))
+
+
+def test_crosses_show_numbered_points_with_both_intervals_and_lists_their_names() -> None:
+    drawn = ElementTree.fromstring(CROSSES.drawing().svg())
+    assert {"1", "2", "2. second", "leak & more", "gain"} <= set(texts_of(drawn))
+    lines = [one.get("class") for one in drawn.iter() if one.tag.endswith("line")]
+    assert (lines.count("error"), lines.count("no-difference")) == (4, 2)
+    assert "second: leak &amp; more 0, gain 30" in CROSSES.drawing().svg()
+    assert rows_of(CROSSES)[1] == [NAME, "50.0", "40.0", "60.0", "-10.0", "-20.0", "5.0"]
 
 
 def test_long_names_of_a_forest_plot_are_wrapped() -> None:
@@ -174,3 +200,26 @@ def test_sparklines_are_hidden_from_readers_of_screens() -> None:
     assert 'aria-hidden="true"' in drawn
     assert 'points="2.0,16.0 32.0,9.0 62.0,2.0"' in drawn
     assert sparkline([0.5]) == ""
+
+
+def test_a_plane_places_points_by_both_values_and_names_them_in_its_legend_and_text_alternative() -> None:
+    drawn = PLANE.drawing()
+    assert "free: −20.0 [−40.0, +10.0] at 0 dollars" in drawn.label
+    marks = r'cx="([\d.]+)" cy="([\d.]+)" r="4.5"|<rect class="mark" x="([\d.]+)" y="([\d.]+)"'
+    circle, _legend, square = re.findall(marks, drawn.svg())[:3]
+    assert float(circle[0]) > float(square[2]), "dearer points are to the right"
+    assert float(circle[1]) < float(square[3]), "higher gains are above"
+    assert "no-difference" in drawn.svg()
+    assert rows_of(PLANE) == [
+        ["name", "dollars", "gain, points", "low", "high", "problems"],
+        [NAME, "0.25", "10.0", "-2.5", "30.0", "12"],
+        ["free", "0.0", "-20.0", "-40.0", "10.0", "8"],
+    ]
+
+
+def test_a_plane_of_free_arms_has_an_axis() -> None:
+    free = PlanePlot(
+        name="plane", title="", scale=POINTS, x_name="x", y_name="y", x_form="{:g}",
+        points=[PlanePoint("one", 0.0, 0.0, 0.0, 0.0, 1)],
+    )  # fmt: skip
+    assert "nan" not in free.drawing().svg()

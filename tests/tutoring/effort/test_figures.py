@@ -1,6 +1,7 @@
 """The projection of sessions into rows, and the figures, permissions and downloads of the page and the command."""
 
 import json
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -15,10 +16,13 @@ from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import TALK, WRONG, SessionUnderTest, start
 from tests.tutoring.studies.conftest import FreezeFactory, begin, finish
 from tutoring.actions import CloseSession
+from tutoring.effort.figures import CostPoint, effort_figures
 from tutoring.effort.projection import missing_efforts, project_efforts
 from tutoring.models import Assignment, Event, Reply, Session, SessionEffort, Study
 from tutoring.protocols import PRESETS
 from tutoring.protocols import freeze as freeze_protocol
+from tutoring.studies.estimation import contrast
+from tutoring.views.effort import _plane
 
 
 def measured(session: Session, minutes: float, microdollars: int | None = 0) -> SessionEffort:
@@ -88,6 +92,7 @@ def test_minutes_and_dollars_for_each_solved_problem(capsys: pytest.CaptureFixtu
     assert first["minutes_per_solved"]["ratio"] == pytest.approx(6)
     assert first["dollars_per_solved"]["ratio"] == pytest.approx(0.5 + 6 / 60 * 30)
     assert (second["minutes_per_solved"]["ratio"], second["solved"]) == (None, 0)
+    assert second["minutes_per_solved"]["set"][0][0] >= 0, "no minutes are negative"
     assert (found["cost_plane"], found["learning"]) == ([], [])
     assert found["learning_refusal"] == "A slope needs at least 5 tutors with 8 sessions each."
     unknown = figures(capsys, "--study", "hints")
@@ -127,6 +132,19 @@ def test_who_sees_what(study: Study, tutors: list[User], person: PersonFactory):
     assert "6.00 (" in every
     assert "Not shown" not in every
     assert not any(tutor.username in every for tutor in tutors), "no page names or ranks people"
+
+
+def test_the_cost_plane_is_drawn_if_dollars_are_known(study: Study):
+    gain = contrast(("arm-0", "neutral"), {"a": [1], "b": [1]}, {"a": [0], "b": [0]})
+    assert gain is not None
+    study.refresh_from_db()
+    points = [CostPoint("arm-0", gain, 0.75), CostPoint("unknown", gain, None)]
+    found = replace(effort_figures("", study=study, sees_all=True), plane=tuple(points))
+    plot = _plane(found)
+    assert plot is not None
+    assert [one.name for one in plot.points] == ["arm-0"]
+    assert "at 0.75 dollars" in plot.drawing().label
+    assert _plane(replace(found, plane=(points[1],))) is None
 
 
 def test_csv_of_the_page_hides_what_the_page_hides(study: Study, person: PersonFactory):

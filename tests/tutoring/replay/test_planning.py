@@ -24,6 +24,7 @@ from tutoring.replay.cards import (
     NO_PROGRAM,
     NOT_COMPLIANT,
     NOT_REVIEWED,
+    ONLY_CONTROLS,
     TOO_HIGH,
     UNKNOWN_PROBLEM,
     CardDraft,
@@ -82,6 +83,25 @@ def test_a_card_is_the_first_message_after_a_program(held: SessionUnderTest):
     assert (card.text, card.position, card.requested_code) == ("What is the bound?", 2, False)
     assert card.program in WRONG
     assert card.prefix[-1].role == "assistant"
+
+
+def test_the_texts_of_the_control_arms_are_no_cards(held: SessionUnderTest):
+    held.ask_and_get(WRONG)
+    held.say(TRY_AGAIN, mode="code")
+    held.reply(WRONG)
+    held.say("Look at it again.")
+    held.reply(WRONG)
+    close(held)
+    assert [card.text for card in find_cards("first").cards] == ["Look at it again."]
+
+
+def test_a_session_of_a_control_arm_has_no_card(held: SessionUnderTest):
+    held.ask_and_get(WRONG)
+    held.say(NOT_CORRECT, mode="code")
+    held.reply(WRONG)
+    close(held)
+    found = find_cards("first")
+    assert (found.cards, found.excluded) == ([], Counter({ONLY_CONTROLS: 1}))
 
 
 def test_every_session_without_a_card_is_counted_with_its_reason(held: SessionUnderTest):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from html import unescape
 
 import pytest
@@ -10,7 +11,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from accounts.roles import Role
-from benchmark.models import Problem
+from benchmark.models import LanguageModel, Problem
 from tests.tutoring.arms.arm_rows import store_problems
 from tests.tutoring.replay.replay_rows import store_replay
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun, ReplayState
@@ -56,6 +57,10 @@ def test_receptivity_lists_the_replays_with_their_figures(researcher: Client, pr
 def test_simulated_replays_say_so(researcher: Client, problems: list[Problem]):
     run = store_replay(problems, manifest={"excluded": {}, "scripted_model": True, "thresholds": {}})
     assert "simulated" in shown(researcher, "/runs/receptivity/")
+    file = researcher.get(f"{run.get_absolute_url()}?plot=gains&as=svg").content.decode()
+    assert "(simulated)" in file
+    card = HintCard.objects.order_by("pk")[0]
+    assert "simulated" in shown(researcher, card.get_absolute_url())
     assert "Simulated: the replies are scripted" in shown(researcher, run.get_absolute_url())
 
 
@@ -76,6 +81,29 @@ def test_a_replay_shows_figures_exclusions_and_placements(researcher: Client, pr
     assert "6 in all" in shown(researcher, f"{run.get_absolute_url()}?fit=other")
 
 
+def test_problems_before_and_after_the_cutoff_have_figures_of_their_own(
+    researcher: Client, problems: list[Problem]
+):
+    run = store_replay(problems)
+    assert run.figures is not None
+    assert run.figures["cutoff"] is None
+    assert "The cutoff of the model is unknown" in shown(researcher, run.get_absolute_url())
+    for number, problem in enumerate(problems):
+        problem.contest_date = [None, date(2023, 10, 31), date(2023, 11, 1)][min(number, 2)]
+        problem.save()
+    LanguageModel.objects.update(cutoff=date(2023, 10, 31))
+    run = ReplayRun.objects.get()
+    run.figures = figures_of(run)
+    run.save()
+    groups = {one["side"]: one for one in run.figures["cutoff"]["groups"]}
+    assert {side: one["gains"][0]["problems"] for side, one in groups.items()} == {
+        "before": 1, "after": 4, "no date": 1,
+    }  # fmt: skip
+    assert groups["after"]["gains"][0]["mean"] == pytest.approx(0.625)
+    assert "4 in all" in shown(researcher, f"{run.get_absolute_url()}?side=after")
+    assert "1 in all" in shown(researcher, f"{run.get_absolute_url()}?side=no%20date")
+
+
 def test_a_card_shows_its_draws_with_their_differences(researcher: Client, problems: list[Problem]):
     run = store_replay(problems)
     card = HintCard.objects.order_by("pk")[0]
@@ -83,6 +111,8 @@ def test_a_card_shows_its_draws_with_their_differences(researcher: Client, probl
     assert "Look at the sample." in page
     assert "1 line added, 1 line removed" in page
     assert "hint, draw 0 right solved" in page
+    assert "hint: 3 of 4 neutral: 0 of 4 verdict: 1 of 4 sham: 0 of 4" in page
+    assert page.index("hint, draw 3") < page.index("neutral, draw 0") < page.index("sham, draw 3")
     only = shown(researcher, f"{card.get_absolute_url()}?replay={run.pk}&arm=sham")
     assert "sham, draw 0" in only
     assert "hint, draw 0" not in only

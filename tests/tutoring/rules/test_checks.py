@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -214,6 +215,47 @@ def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: No
     }
     quotes = [finding["quote"] for finding in rows["bronze_precutoff_lemonade_correct1.json"]]
     assert "minimum possible number of cows who might join the line, not the maximum" in quotes
+
+
+PUBLISHED_BREACHES = {
+    ("bronze_precutoff_air_cownditioning_correct1.json", 3): {"F1"},
+    ("bronze_precutoff_lemonade_correct1.json", 3): {"F3"},
+    ("silver_precutoff_loan_repayment_SUCCESS.json", 3): {"F5"},
+    ("silver_precutoff_loan_repayment_SUCCESS.json", 7): {"F5"},
+    ("silver_precutoff_loan_repayment_SUCCESS.json", 13): {"F5"},
+    ("silver_precutoff_rest_stops_FAIL.json", 9): {"F2"},
+    ("silver_precutoff_rest_stops_FAIL.json", 11): {"F2"},
+}
+"""Breaches by file and number of the message that every version of the detectors must find."""
+
+PUBLISHED_ALLOWED = [
+    ("bronze_postcutoff_palindromes_FAIL.json", 5),
+    ("bronze_postcutoff_palindromes_FAIL.json", 7),
+    ("silver_precutoff_loan_repayment_SUCCESS.json", 9),
+    ("silver_precutoff_loan_repayment_SUCCESS.json", 11),
+    ("silver_precutoff_rest_stops_SUCCESS2.json", 3),
+    ("silver_precutoff_rest_stops_SUCCESS2.json", 5),
+    ("silver_precutoff_rest_stops_SUCCESS2.json", 7),
+    ("silver_precutoff_rest_stops_SUCCESS2.json", 11),
+]
+
+
+def test_no_message_of_the_published_dialogues_loses_its_findings(shared_data: Path, db: None):
+    """Their tutors resemble the writers of the labelled drafts less than those resemble each other."""
+    out = io.StringIO()
+    call_command("import_trajectories", str(shared_data / "trajectories"), "--json", stdout=out)
+    found: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for row in json.loads(out.getvalue())["trajectories"]:
+        for finding in row["findings"]:
+            if finding["severity"] == "warning":
+                found[row["file"], finding["event"]].add(finding["rule"])
+    missed = {
+        message: clauses - found[message]
+        for message, clauses in PUBLISHED_BREACHES.items()
+        if not clauses <= found[message]
+    }
+    assert not missed
+    assert {message: found[message] for message in PUBLISHED_ALLOWED if found[message]} == {}
 
 
 def test_exceeded_budget_of_an_imported_session_is_found_only_with_a_known_protocol(ada: User):

@@ -106,6 +106,7 @@ def test_breach_is_found_with_its_passage(text: str, expected: tuple[str, str, s
         "For each barn in the row: think of what goes in and out.",
         "You return to the first barn; is that right?",
         "We need to find a faster way.",
+        "Yes. Counter, one pass. What you said.",
         "Instead of programming now, try to explain your plan first. Instead of a guess, you should describe it.",
         "I will give you a sample; tell me the answer.",
         'I\'m speaking of "ci": what is it?',
@@ -202,6 +203,16 @@ def test_passages_are_inside_any_text(text: str, reply: str, analysis: str):
 
 def _order(found: Detection) -> tuple[int, int, str]:
     return found.start, found.end, found.clause
+
+
+@pytest.mark.slow
+@given(unit=st.one_of(st.text(min_size=1, max_size=20), st.lists(FRAGMENTS, min_size=1).map("".join)))
+@settings(max_examples=6, deadline=None)
+def test_a_check_of_100_000_characters_stays_within_time(unit: str):
+    text = (unit * 100_000)[:100_000]
+    start = time.process_time()
+    detect(text, CONTEXT)
+    assert time.process_time() - start < 50  # a quadratic one would take minutes
 
 
 @pytest.mark.slow

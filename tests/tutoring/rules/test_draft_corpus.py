@@ -20,7 +20,7 @@ from tutoring.checks.labelled_drafts import LabelledDraft, StudentProgram, read_
 FOLDER = Path(__file__).parent / "drafts"
 CLAUSES = ["F1", "F2", "F3", "F4", "F5"]
 LANGUAGES = {"en", "de", "fr", "es", "zh"}
-USACO_ID = re.compile(r"\d+_(bronze|silver|gold|platinum)_[a-z0-9_]+[?!]?")
+USACO_ID = re.compile(r"\d+_(bronze|silver|gold|platinum)_[a-z0-9_()'-]+[?!]?")
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
@@ -34,6 +34,13 @@ class Split(StrEnum):
     WRITER_E = "writer_e"
     WRITER_F = "writer_f"
     WRITER_G = "writer_g"
+    WRITER_H = "writer_h"
+    WRITER_I = "writer_i"
+    WRITER_J = "writer_j"
+    WRITER_K = "writer_k"
+    WRITER_L = "writer_l"
+    WRITER_M = "writer_m"
+    WRITER_N = "writer_n"
     VALIDATION = "validation"
     MEASURE = "measure"
 

@@ -26,14 +26,19 @@ SHOUT = "Look again!!!"
 def find_shouts(text: str, _: MessageContext) -> list[Detection]:
     """Return the first run of three exclamation marks."""
     start = text.find("!!!")
-    return [Detection("F3", start, start + 3, "This shouts.", 0.5)] if start >= 0 else []
+    return [Detection("F3", start, start + 3, "This shouts.", 0.5, certain=True)] if start >= 0 else []
 
 
 @pytest.fixture
 def shouting(monkeypatch: pytest.MonkeyPatch) -> Detector:
     """Register a throw-away detector for the time of a test."""
     detector = Detector(
-        name="shouting", version=7, clauses=("F3",), finds="“!!!”", ignores="“!”", find=find_shouts
+        name="shouting",
+        version=7,
+        clauses=("F3",),
+        finds="“!!!”",
+        ignores="“!”",
+        find=find_shouts,
     )
     monkeypatch.setitem(DETECTORS, detector.name, detector)
     return detector

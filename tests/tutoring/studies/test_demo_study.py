@@ -48,6 +48,28 @@ def test_the_demonstration_holds_and_closes_a_simulated_study(tmp_path: Path):
 
 
 @pytest.mark.slow
+def test_the_demonstration_of_level_caps_has_simulated_reviews_and_efforts(tmp_path: Path):
+    folder = add_database(tmp_path)
+    said = manage(folder, "demo_study", "--ladder")
+    assert "40 sessions held through the tutors' pages." in said
+    assert "40 sessions reviewed twice by simulated reviewers." in said
+    assert "Every figure of it is simulated" in said
+    ladder = json.loads(manage(folder, "ladder", "--json", "--human", "study=demo-ladder"))
+    assert ladder["simulated"]
+    assert [one["cap"] for one in ladder["caps"]] == [0, 1, 2, 3, 4]
+    assert [one["sessions"] for one in ladder["caps"]] == [8] * 5
+    assert ladder["caps"][0]["obeying"] == ladder["caps"][0]["decided"], "cap 0 has no hint to mislabel"
+    assert ladder["intended"]["messages"] > 20
+    assert 0 < ladder["intended"]["alpha"] < 1, "reviewers differ from the tutors now and then"
+    assert len(ladder["curve"]) == 5
+    effort = json.loads(manage(folder, "effort", "--json", "--study", "demo-ladder", "--wage", "30"))
+    assert effort["simulated"]
+    assert [one["sessions"] for one in effort["groups"]] == [8] * 5
+    assert [one["arm"] for one in effort["cost_plane"]] == [f"cap-{cap}" for cap in range(5)]
+    assert "demo-ladder v1 exists and is closed" in manage(folder, "demo_study", "--ladder")
+
+
+@pytest.mark.slow
 def test_the_run_of_an_arm_is_resumed_by_the_same_command(tmp_path: Path):
     folder = add_prepared(tmp_path)
     manage(folder, "create_account", "tess", "--role", "tutor")

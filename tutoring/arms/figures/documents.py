@@ -18,15 +18,15 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def range_text(ranges: Sequence[Range], *, factor: float = 1, unit: str = "") -> str:
-    """Return ranges in words: "12 to 40", "12 or more", "any value", "none"."""
+def range_text(ranges: Sequence[Range], *, factor: float = 1, unit: str = "", digits: int = 0) -> str:
+    """Return ranges in words: "12 to 40", "12 or more", "any value", "none". `digits` are those after the point."""
     if not ranges:
         return "none"
-    return " or ".join(_range(one, factor, unit) for one in ranges)
+    return " or ".join(_range(one, factor, unit, digits) for one in ranges)
 
 
-def _range(one: Range, factor: float, unit: str) -> str:
-    low, high = (None if end is None else f"{end * factor:z.0f}{unit}" for end in one)
+def _range(one: Range, factor: float, unit: str, digits: int) -> str:
+    low, high = (None if end is None else f"{end * factor:z.{digits}f}{unit}" for end in one)
     match low, high:
         case None, None:
             return "any value"
@@ -159,15 +159,15 @@ def figures_document(figures: ArmFigures) -> dict[str, Any]:
                 "warning": arm.warning,
                 "simulated": arm.simulated,
                 "rule": rule or None,
-                **_rate_json(one),
+                **rate_json(one),
             }
             for arm in figures.rates
             for rule, one in arm.rates
         ],
-        "gains": [_contrast_json(one) for one in figures.gains],
-        "yoked": [_contrast_json(one) for one in figures.yoked],
-        "ladder": [_contrast_json(one) for one in figures.ladder],
-        "ladder_rates": [{"arm": name, **_rate_json(one)} for name, one in figures.ladder_rates],
+        "gains": [contrast_json(one) for one in figures.gains],
+        "yoked": [contrast_json(one) for one in figures.yoked],
+        "ladder": [contrast_json(one) for one in figures.ladder],
+        "ladder_rates": [{"arm": name, **rate_json(one)} for name, one in figures.ladder_rates],
         "ratios": [_ratio_json(one) for one in figures.shares],
         "equivalent_samples": None
         if equivalent is None
@@ -202,7 +202,8 @@ def figures_document(figures: ArmFigures) -> dict[str, Any]:
     }
 
 
-def _rate_json(one: Rate) -> dict[str, Any]:
+def rate_json(one: Rate) -> dict[str, Any]:
+    """Return a rate by the names of its fields."""
     return {
         "share": one.share,
         "interval": None if one.interval is None else list(one.interval.interval),
@@ -213,7 +214,8 @@ def _rate_json(one: Rate) -> dict[str, Any]:
     }
 
 
-def _contrast_json(one: Contrast) -> dict[str, Any]:
+def contrast_json(one: Contrast) -> dict[str, Any]:
+    """Return a contrast by the names of its fields."""
     return {
         "title": one.title,
         "first": one.first,

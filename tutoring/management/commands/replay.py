@@ -32,6 +32,7 @@ from benchmark.runner import CannotRunError, RunOptions
 from benchmark.runner.judges import cores
 from benchmark.similarity.estimates import estimate_prompts
 from tutoring.models import ReplayRun
+from tutoring.replay.applicability import missing_labels
 from tutoring.replay.cards import SELECTIONS, Selection
 from tutoring.replay.drawing import conclude, execute, judge_draws
 from tutoring.replay.planning import (
@@ -97,6 +98,11 @@ class Command(BaseCommand):
             help="fix the placements and make no call; continue with --resume",
         )
         parser.add_argument("--resume", metavar="REPLAY", help="request the missing draws of this replay")
+        parser.add_argument(
+            "--unlabelled",
+            action="store_true",
+            help="with --resume: request the first draw although labels of reviewers are missing, which fixes them",
+        )
         add_model_options(parser, "the whole replay, with all its resumptions, has")
 
     def handle(self, **options: Any) -> None:
@@ -127,8 +133,12 @@ class Command(BaseCommand):
         run = fix_placements(plan, chosen)
         if options["freeze"]:
             placements = sum(len(state.cards) for state in plan.states)
+            _, labelled = missing_labels(run)
+            labels = (
+                f"{labelled} of them wait for labels of two reviewers (/review/hints/). " if labelled else ""
+            )
             self.stdout.write(
-                f"Replay {run.pk}: {placements} placements at {len(plan.states)} states are fixed. "
+                f"Replay {run.pk}: {placements} placements at {len(plan.states)} states are fixed. {labels}"
                 f"{excluded_text(plan.excluded)}"
             )
             return
@@ -158,6 +168,12 @@ class Command(BaseCommand):
 
     def _resume(self, options: dict[str, Any]) -> None:
         run = find_replay(options["resume"])
+        missing, labelled = missing_labels(run)
+        if run.state == ReplayRun.State.FIXED and missing and not options["unlabelled"]:
+            raise CommandError(
+                f"{missing} of {labelled} placements lack a label of two reviewers (/review/hints/), and no label is "
+                "stored after the first draw. Wait for them, or add --unlabelled to continue without them."
+            )
         former = RunOptions.of_run(run)
         spec = parse_model_spec(run.model_spec)
         run_options(options, price_of(options, spec, row=run.model, former=former.price), former).apply_to(

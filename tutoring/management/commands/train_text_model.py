@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tutoring.checks.labelled_drafts import CorpusError
 from tutoring.review.text_model_training import (
     TooFewExamplesError,
+    examples_of_codebook,
     examples_of_drafts,
     examples_of_reviews,
     next_version,
@@ -20,15 +21,15 @@ from tutoring.review.text_model_training import (
 from tutoring.rules.detectors.text_model import current_model
 
 _DRAFTS = settings.BASE_DIR / "tests" / "tutoring" / "rules" / "drafts"
-TRAINING = ("development", *(f"writer_{letter}" for letter in "abcefg"))
+TRAINING = ("development", *(f"writer_{letter}" for letter in "abcefghijklmn"))
 
 
 class Command(BaseCommand):
     help = (
-        "Train the text model of the draft check on labelled drafts and on the messages of this site's settled "
-        "reviews. Print the figures of a cross-validation that leaves writers and their problems out, beside those of "
-        "the former model. Nothing is replaced without --replace. A model on replaced weights is used after the next "
-        "start of ./run."
+        "Train the text model of the draft check on labelled drafts, the examples of the codebook and the messages of "
+        "this site's settled reviews. Print the figures of a cross-validation that leaves writers and their problems "
+        "out, beside those of the former model. Nothing is replaced without --replace. A model on replaced weights is "
+        "used after the next start of ./run."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -62,7 +63,11 @@ class Command(BaseCommand):
         self, *_: Any, corpus: list[Path], supplement: list[Path], output: Path, **options: Any
     ) -> None:
         try:
-            examples = examples_of_drafts(corpus) + examples_of_drafts(supplement, validated=False)
+            examples = (
+                examples_of_drafts(corpus)
+                + examples_of_drafts(supplement, validated=False)
+                + examples_of_codebook()
+            )
             reviewed = [] if options["no_reviews"] else list(examples_of_reviews())
             model = train(examples + reviewed, next_version(output))
         except (CorpusError, TooFewExamplesError, ValueError) as error:

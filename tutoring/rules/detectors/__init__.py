@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from tutoring.rules.detection import BLOCKING, Detection, Detector, MessageContext, findings
+from tutoring.rules.detection import Detection, Detector, MessageContext, findings
 from tutoring.rules.detectors import text_model
 
 _MODULES = (
@@ -34,19 +34,11 @@ DETECTORS: dict[str, Detector] = {detector.name: detector for detector in map(_l
 
 
 def detect(text: str, context: MessageContext) -> list[Detection]:
-    """Return the detections in the order of the text; uncertain ones only if the text model confirms them.
+    """Return the detections that the text model confirms, in the order of the text.
 
     Every detector runs in linear time and accepts any text, because the check of a draft runs at every pause in typing.
     """
-    return [
-        one
-        for one in all_detections(text, context)
-        if not _is_uncertain(one) or text_model.confirms(text, context, one.weight)
-    ]
-
-
-def _is_uncertain(detection: Detection) -> bool:
-    return DETECTORS[detection.detector].confirmed and detection.weight < BLOCKING
+    return [one for one in all_detections(text, context) if text_model.confirms(one, text, context)]
 
 
 def all_detections(text: str, context: MessageContext) -> list[Detection]:

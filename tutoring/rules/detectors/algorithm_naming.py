@@ -150,5 +150,4 @@ DETECTOR = Detector(
     finds="names of algorithms in five languages, also disguised (always a notice)",
     ignores="names that the statement or the model used first; advice against one; open questions",
     find=find_algorithm_names,
-    confirmed=True,
 )

@@ -23,8 +23,8 @@ _REPLACED = re.compile(
 
 
 _PATTERNS = (
-    PhrasePattern(_OFFERED, "This announces a solution of yours.", 0.55),
-    PhrasePattern(_REPLACED, "This replaces the model’s approach with another one.", 0.6),
+    PhrasePattern(_OFFERED, "This announces a solution of yours.", 0.55, certain=True),
+    PhrasePattern(_REPLACED, "This replaces the model’s approach with another one.", 0.6, certain=True),
 )
 
 

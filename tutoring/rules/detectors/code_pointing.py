@@ -221,5 +221,4 @@ DETECTOR = Detector(
     finds="line numbers; places, quotations and names of the model's programs that are wrong or to be changed",
     ignores="quotations that the model shall explain, and praised ones; names that the statement uses",
     find=find_code_references,
-    confirmed=True,
 )

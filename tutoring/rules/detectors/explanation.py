@@ -141,7 +141,9 @@ _SELF_ANSWERED = re.compile(
 )
 
 _PATTERNS = (
-    PhrasePattern(_MISUNDERSTOOD, "This tells the model that, or what, it has misunderstood.", 0.6),
+    PhrasePattern(
+        _MISUNDERSTOOD, "This tells the model that, or what, it has misunderstood.", 0.6, certain=True
+    ),
     PhrasePattern(_ASKS, "This explains what the problem asks.", 0.55),
     PhrasePattern(_CONTRAST, "This sets what the problem asks against what the model understood.", 0.75),
     PhrasePattern(_REMINDED, "This reminds the model of a rule of the problem.", 0.55),

@@ -154,7 +154,7 @@ def _tokens(text: str, context: MessageContext) -> list[Detection]:
     else:
         explanation, weight = "This is in a hidden test and in no text that the tutor was given.", 0.9
     return [
-        Detection("F4", start, end, explanation, weight)
+        Detection("F4", start, end, explanation, weight, certain=hidden is not None)
         for start, end, token in sorted(passages)
         if token not in known
     ]
@@ -174,5 +174,4 @@ DETECTOR = Detector(
     ),
     ignores="limits and subtasks of the statement, round numbers, and every text that the tutor can see",
     find=find_hidden_data,
-    confirmed=True,
 )

@@ -58,7 +58,7 @@ def _shared_words(text: str, sources: tuple[str, ...], known: tuple[str, ...]) -
             continue
         explanation = f"These {len(run)} words are in the official solution in the same order."
         weight = min(0.95, 0.5 + 0.03 * (len(run) - _SHORTEST_RUN))
-        found.append(Detection("F1", run[0].start, run[-1].end, explanation, round(weight, 2)))
+        found.append(Detection("F1", run[0].start, run[-1].end, explanation, round(weight, 2), certain=True))
     return found
 
 
@@ -79,7 +79,7 @@ def _shared_code(text: str, sources: tuple[str, ...], known: tuple[str, ...]) ->
         begin, end = max(runs, key=lambda run: run[1] - run[0])
         explanation = "This code has the shape of a piece of the official solution, whatever its names."
         start, stop = span.start + tokens[begin].start, span.start + tokens[end - 1].end
-        found.append(Detection("F2", start, stop, explanation, 0.9))
+        found.append(Detection("F2", start, stop, explanation, 0.9, certain=True))
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from tutoring.rules.detection import BLOCKING, WARNING, Detection, Detector, MessageContext, findings
+from tutoring.rules.detection import BLOCKING, Detection, Detector, MessageContext, findings
 from tutoring.rules.detectors import (
     algorithm_naming,
     approach_giving,
@@ -20,7 +20,7 @@ from tutoring.rules.detectors import (
     verdict_leak,
 )
 from tutoring.rules.reading import Unit, read_units
-from tutoring.rules.text_model import CONFIRMING, Floats, Found, Judgement, TextModel, load
+from tutoring.rules.text_model import Floats, Found, Judgement, TextModel, load
 
 SHIPPED = Path(__file__).parent.parent / "text_model.npz"
 """The model that is trained on the labelled drafts of the repository."""
@@ -72,25 +72,28 @@ def other_findings(text: str, context: MessageContext) -> list[tuple[str, Detect
     return [(other.name, one) for other in _OTHERS for one in findings(other, text, context)]
 
 
-def certain_findings(others: Sequence[tuple[str, Detection]]) -> list[Detection]:
-    """Return the detections that are reported whatever the text model says."""
-    confirmed = {other.name for other in _OTHERS if other.confirmed}
-    return [one for name, one in others if one.weight >= BLOCKING or name not in confirmed]
-
-
 @lru_cache(maxsize=64)
-def _scored(text: str, context: MessageContext) -> tuple[list[Unit], Floats] | None:
-    """Return the passages of the text with their scores; None for a text without a letter. Do not change them."""
-    units = read_units(text, context, other_findings(text, context))
-    return (units, current_model().scores(units)) if units else None
+def _scored(text: str, context: MessageContext) -> tuple[list[Unit], Floats, Judgement] | None:
+    """Return the passages of the text, their scores and the judgement; None for a text without a letter.
+
+    Do not change them.
+    """
+    others = other_findings(text, context)
+    if not (units := read_units(text, context, others)):
+        return None
+    scores = current_model().scores(units)
+    return units, scores, Judgement.of(scores, bool(others))
 
 
-def confirms(text: str, context: MessageContext, weight: float) -> bool:
-    """Return whether the text model suspects the message enough for an uncertain finding with this weight."""
+def confirms(detection: Detection, text: str, context: MessageContext) -> bool:
+    """Return whether the detection is certain, or the text model suspects the message enough to report it.
+
+    A text without a letter cannot be judged; findings of the weight BLOCKING are confirmed in it.
+    """
     if (scored := _scored(text, context)) is None:
-        return False
-    judgement = Judgement.of(scored[1], bool(other_findings(text, context)))
-    return judgement.suspicion >= (CONFIRMING if weight >= WARNING else current_model().threshold)
+        return detection.certain or detection.weight >= BLOCKING
+    units, _, judgement = scored
+    return judgement.highest_threshold(detection, units) >= current_model().threshold
 
 
 def find_similar_messages(text: str, context: MessageContext) -> list[Detection]:
@@ -109,7 +112,7 @@ def find_similar_messages(text: str, context: MessageContext) -> list[Detection]
             _explanation(found),
             _LIKELIEST_WEIGHT if found.likeliest else _FURTHER_WEIGHT,
         )
-        for found in current_model().find(*scored, found=bool(others), most=3 * _EXPLAINING_FEATURES)
+        for found in current_model().find(*scored, most=3 * _EXPLAINING_FEATURES)
         if not any(
             one.clause == found.clause and one.start < found.unit.end and found.unit.start < one.end
             for _, one in others

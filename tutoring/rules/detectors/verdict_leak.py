@@ -24,7 +24,7 @@ _TESTS = (
 _PASSED = re.compile(
     rf"\b(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|solv(?:es|ed)|clears?|"
     rf"survives?)\s(?:on\s)?(?:\w{{1,15}}\s){{0,4}}?{_TESTS}(?:\s{_TESTS})?\b"
-    rf"|\b(?:{_COUNT}|tests?|"
+    rf"|\b(?!one\spass\b)(?:{_COUNT}|tests?|"
     rf"cases?)\s(?:of\s(?:the\s)?)?(?:\d{{1,3}}\s)?(?:\w{{1,10}}\s){{0,2}}?(?:{_TESTS}\s)?(?:\d{{1,2}}(?:\s?[-–,]\s?\d{{1,2}}|"
     rf"\s(?:to|and)\s\d{{1,2}})?\s)?"
     r"(?:passe?[sd]?|pass|fail(?:s|ed)?|were\s(?:right|wrong)|(?:are|is|come\sback|came\sback)\s(?:green|"
@@ -189,10 +189,10 @@ _STATEMENT = re.compile(
 )
 
 _ALWAYS = (
-    PhrasePattern(_PASSED, "This tells which tests pass; only a run shows that.", 0.75),
-    PhrasePattern(_RATIO, "This tells how many tests pass; only a run shows that.", 0.75),
-    PhrasePattern(_LIMITS, "This reports an exceeded limit; only a run shows that.", 0.75),
-    PhrasePattern(_ERRORS, "This reports an error of a run.", 0.6),
+    PhrasePattern(_PASSED, "This tells which tests pass; only a run shows that.", 0.75, certain=True),
+    PhrasePattern(_RATIO, "This tells how many tests pass; only a run shows that.", 0.75, certain=True),
+    PhrasePattern(_LIMITS, "This reports an exceeded limit; only a run shows that.", 0.75, certain=True),
+    PhrasePattern(_ERRORS, "This reports an error of a run.", 0.6, certain=True),
     PhrasePattern(_OUTPUT, "This reports an output of a run.", 0.6),
     PhrasePattern(_JUDGED, "This reports a verdict of the judge.", 0.6),
 )
@@ -231,7 +231,7 @@ def _is_no_report(sentence: str, question: bool) -> bool:
 
 DETECTOR = Detector(
     name="verdict-leak",
-    version=2,
+    version=3,
     clauses=("F5",),
     finds=(
         "tests passed, limits exceeded, errors, outputs and verdicts, in five languages; right and wrong if the "
