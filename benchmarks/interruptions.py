@@ -34,6 +34,7 @@ import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -42,7 +43,7 @@ from tests import stack as stacks
 from tests.fake_providers import FakeProviders, Hold, Script, pieces_of
 from tests.postgres import Postgres, installed_programs
 from tests.stack import Stack
-from tests.tutoring.visitor import Visitor
+from tests.tutoring.visitor import Socket, Visitor
 
 VICTIMS = ("client", "valkey", "streamer", "web", "worker", "model-worker", "postgresql")
 BASELINE = ("--method", "zero-shot", "--attempts", "75")
@@ -176,7 +177,7 @@ class Conversation:
         socket = self.tutor.socket(self.path)
         for number in range(1, MESSAGES + 1):
             self._command("send/", mode="code", text=f"{self.word} {number}")
-            socket.listen_until(lambda s: s.kinds().count("reply") == number and s.status["may"]["execute"])  # noqa: B023
+            socket.listen_until(partial(_has_replies, number))
         self._command("execute/")
         socket.listen_until(lambda s: "verdict" in s.kinds())
         socket.drop()
@@ -196,18 +197,23 @@ class Conversation:
             time.sleep(0.2)
 
 
+def _has_replies(number: int, socket: Socket) -> bool:
+    """Return whether a page has this number of replies, and its program may be executed."""
+    return socket.kinds().count("reply") == number and bool(socket.status.get("may", {}).get("execute"))
+
+
 def open_conversations(stack: Stack, count: int) -> list[Conversation]:
     """Return sessions of this many people, without a message."""
     stack.manage("freeze_protocol", "usaco-2024", "--title=As they come", "--set=seconds_to_first_word=none")
     names = [f"tutor-{number}" for number in range(count)]
     stack.manage("shell", "-v", "0", "-c", TUTORS.format(password=PASSWORD, names=names))
-    opened = []
-    for name in names:
+
+    def open_one(name: str) -> Conversation:
         tutor = Visitor(stack, name, PASSWORD)
-        opened.append(
-            Conversation(tutor, tutor.start_session("last-rolls", "As they come"), f"word-of-{name}-end")
-        )
-    return opened
+        return Conversation(tutor, tutor.start_session("last-rolls", "As they come"), f"word-of-{name}-end")
+
+    with ThreadPoolExecutor(8, "sessions") as pool:
+        return list(pool.map(open_one, names))
 
 
 @dataclass(frozen=True)

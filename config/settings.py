@@ -179,6 +179,7 @@ MODEL_WORKER_JOBS = frozenset({"benchmark.runner.distribution.work_on_run"})
 CALIBRATION_MODULES = [
     # Modules above benchmark that register calibrations when they are imported.
     "benchmark.growth.calibration",
+    "tutoring.automatic_tutors.calibration",
     "tutoring.effort.calibration",
     "tutoring.ladder.calibration",
     "tutoring.studies.calibration",

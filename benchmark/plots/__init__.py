@@ -3,6 +3,7 @@
 Nothing is distinguished by colour alone: marks, dashes and sizes differ too, and pages list the values.
 """
 
+from benchmark.plots.crosses import CrossPlot, CrossPoint, Estimate
 from benchmark.plots.curves import Curve, CurvePlot, CurvePoint, sparkline
 from benchmark.plots.drawing import Drawing, curve_class, mark, mark_svg
 from benchmark.plots.forest import FACTORS, POINTS, RATIOS, SHARES, SLOPES, ForestPlot, ForestRow, Scale
@@ -16,10 +17,13 @@ __all__ = [
     "RATIOS",
     "SHARES",
     "SLOPES",
+    "CrossPlot",
+    "CrossPoint",
     "Curve",
     "CurvePlot",
     "CurvePoint",
     "Drawing",
+    "Estimate",
     "ForestPlot",
     "ForestRow",
     "HeatMap",

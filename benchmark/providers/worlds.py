@@ -290,10 +290,15 @@ def _quotes(text: str, slug: str) -> bool:
 @cache
 def _analysis(slug: str) -> frozenset[tuple[str, ...]]:
     """Return the sequences of words of the analysis that occur in none of the statement."""
-    folder = PRACTICE_PROBLEMS / slug / "problem_statement"
-    statement = "\n".join(path.read_text("utf-8") for path in sorted(folder.glob("problem.en.*")))
-    solution = "\n".join(path.read_text("utf-8") for path in sorted(folder.glob("solution.en.*")))
+    statement, solution = (_texts_of(slug, name) for name in ("problem", "solution"))
     return _shingles(solution) - _shingles(statement)
+
+
+def _texts_of(slug: str, name: str) -> str:
+    """Return the texts of this name in a package, whose folders depend on its format."""
+    found = sorted((PRACTICE_PROBLEMS / slug).glob(f"*/{name}.en.*"))
+    assert found, f"{slug} has no {name}"
+    return "\n".join(path.read_text("utf-8") for path in found)
 
 
 def _shingles(text: str) -> frozenset[tuple[str, ...]]:

@@ -31,8 +31,7 @@ _OTHER_SYSTEM = (
     "(macOS: Lima or Multipass; Windows: WSL 2)."
 )
 _CONTAINER = (
-    "If this is a container, allow it to create namespaces: docker run --cap-add SYS_ADMIN "
-    "--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined."
+    "If this is a container, start it as a plain user{options}. It needs no capability (docs/operator.md)."
 )
 _APPARMOR = (
     "AppArmor forbids unprivileged user namespaces (Ubuntu 23.10 and later). Allow them for bubblewrap: write "
@@ -144,4 +143,22 @@ def _remedy() -> str:
     for switch, value, remedy in _FORBIDDEN_BY:
         if switch.is_file() and switch.read_text().strip() == value:
             return remedy
-    return _CONTAINER
+    options = "".join(f" --security-opt {option}" for option in _missing_options(Path("/proc/self")))
+    return _CONTAINER.format(options=f" with{options}" if options else "")
+
+
+def _missing_options(process: Path) -> list[str]:
+    """Return the options of a container engine that the sandbox needs and a process lacks, by its folder in /proc."""
+    missing = []
+    if "\nSeccomp:\t2\n" in (process / "status").read_text():
+        missing.append("seccomp=unconfined")
+    try:
+        profile = (process / "attr" / "current").read_text()
+    except OSError:  # no security module
+        profile = ""
+    if profile.strip().endswith("(enforce)"):
+        missing.append("apparmor=unconfined")
+    mounts = {line.split()[4] for line in (process / "mountinfo").read_text().splitlines()}
+    if any(mount.startswith("/proc/") and mount != "/proc/sys/fs/binfmt_misc" for mount in mounts):
+        missing.append("systempaths=unconfined")
+    return missing

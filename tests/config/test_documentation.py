@@ -25,7 +25,7 @@ OTHER_PROGRAMS = {"git", "sudo"}
 
 SHIPPED = (
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "manage.py", "run", "test", "accounts", "benchmark", "benchmarks",
-    "config", "docs",
+    "config", "deploy", "docs",
     "judge", "scripts", "static", "templates", "tutoring",
 )  # fmt: skip
 """The files and folders with text that users or developers read. The tests themselves are not included."""

@@ -38,7 +38,7 @@ PAGES = {
     "training_results": ADMINS,
     "program_scores": RESEARCHERS, "arms": RESEARCHERS, "receptivity": RESEARCHERS, "replay": RESEARCHERS,
     "hint_card": RESEARCHERS,
-    "ladder": RESEARCHERS, "effort": TUTORS | RESEARCHERS,
+    "automatic_tutors": RESEARCHERS, "ladder": RESEARCHERS, "effort": TUTORS | RESEARCHERS,
     "rejudgings": RESEARCHERS, "rejudging": RESEARCHERS,
     "trajectories": READERS, "export_trajectories": READERS, "trajectory": READERS, "export_trajectory": READERS,
     "trajectory_page": READERS, "reviewed_sessions": READERS, "compare_reviews": READERS,

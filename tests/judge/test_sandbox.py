@@ -44,7 +44,7 @@ def test_without_bubblewrap_nothing_is_run_and_the_message_says_how_to_install_i
         ("apparmor_restrict_unprivileged_userns", "1", "/etc/apparmor.d/bwrap"),
         ("unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone=1"),
         ("max_user_namespaces", "0", "user.max_user_namespaces"),
-        (None, "", "docker run"),
+        (None, "", "start it as a plain user"),
     ],
 )
 def test_a_bubblewrap_that_may_not_make_namespaces_is_explained(
@@ -62,6 +62,32 @@ def test_a_bubblewrap_that_may_not_make_namespaces_is_explained(
     assert not status.available
     assert "setting up uid map: Permission denied" in status.problem
     assert remedy in status.remedy
+
+
+@pytest.mark.parametrize(
+    ("seccomp", "profile", "mounts", "missing"),
+    [
+        (0, None, ["/proc", "/proc/sys/fs/binfmt_misc"], []),
+        (0, "unconfined\n", ["/proc"], []),
+        (2, "system_u:system_r:container_t:s0\n", ["/proc"], ["seccomp=unconfined"]),
+        (
+            2,
+            "docker-default (enforce)\n",
+            ["/proc", "/proc/kcore", "/proc/sys"],
+            ["seccomp=unconfined", "apparmor=unconfined", "systempaths=unconfined"],
+        ),
+    ],
+)
+def test_the_missing_options_of_a_container_are_named(
+    tmp_path: Path, seccomp: int, profile: str | None, mounts: list[str], missing: list[str]
+) -> None:
+    (tmp_path / "status").write_text(f"Name:\tpython\nSeccomp:\t{seccomp}\nSeccomp_filters:\t1\n")
+    lines = [f"{number} 1 0:5 / {mount} rw - proc proc rw\n" for number, mount in enumerate(mounts)]
+    (tmp_path / "mountinfo").write_text("".join(lines))
+    if profile is not None:
+        (tmp_path / "attr").mkdir()
+        (tmp_path / "attr" / "current").write_text(profile)
+    assert discovery._missing_options(tmp_path) == missing
 
 
 @pytest.mark.parametrize("system", ["Darwin", "Windows"])

@@ -47,7 +47,7 @@ def inspect_log() -> ModuleType:
 def held(sandbox: object, session: SessionUnderTest, rita: User, person: PersonFactory) -> Session:
     """A session with a verdict and two reviews."""
     session.ask_and_get(WRONG)
-    session.say("=Look at line 1: 3 gives 6. ✓", mode="talk")
+    session.say("=The bug is in line 1: 3 gives 6. ✓", mode="talk")
     session.reply("Ah.")
     session.ask_and_get(RIGHT)
     session.execute()
@@ -121,7 +121,7 @@ def test_inspect_log_holds_the_conversation_the_verdict_and_the_reviews(
     for usage in (sample.model_usage, log.stats.model_usage):
         assert usage[MODEL].model_dump(include=set(tokens)) == tokens
     said = [message.metadata.get("text") for message in sample.messages if message.source == "operator"]
-    assert "=Look at line 1: 3 gives 6. ✓" in said
+    assert "=The bug is in line 1: 3 gives 6. ✓" in said
     assert sample.messages[0].source == "input"
     assert RIGHT in sample.output.choices[0].message.content
 
@@ -221,10 +221,11 @@ def test_datasets_folder_describes_every_column_it_has(held: Session, tmp_path: 
     assert all(list(message) == [one["name"] for one in inner] for message in session["messages"])
     assert "| sessions | 1, of them 1 solved, 0 claimed to be solved and 0 invalidated |" in text
     assert "| submitted reviews | 2 |" in text
-    [finding] = [json.loads(line) for line in findings.read_text().splitlines()]
+    found = [json.loads(line) for line in findings.read_text().splitlines()]
+    [finding] = [one for one in found if one["quote"] == "line 1"]
     message = next(one for one in session["messages"] if one["seq"] == finding["message"])
     assert (finding["clause"], finding["model"]) == ("F2", "")
-    assert message["text"][finding["start"] : finding["end"]] == finding["quote"] == "line 1"
+    assert all(message["text"][one["start"] : one["end"]] == one["quote"] for one in found)
 
 
 def test_a_table_without_rows_is_left_out(session: SessionUnderTest, tmp_path: Path):
@@ -235,7 +236,7 @@ def test_pages_need_nothing_else_and_labels_are_a_table(held: Session, tmp_path:
     [page] = export("html", tmp_path / "pages")
     text = page.read_text()
     assert not re.search(r'<(script|link|img)|url\((?!#)|src="', text)
-    assert "=Look at line 1" in text
+    assert "=The bug is in line 1" in text
     out = io.StringIO()
     call_command("export_trajectories", "--format", "csv", stdout=out)
     head, *rows = csv.reader(io.StringIO(out.getvalue()))

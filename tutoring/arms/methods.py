@@ -9,6 +9,7 @@ from functools import cache, partial
 from benchmark.methods import Chain, Example, Method, MethodSettings, PlannedRun, Preparation, register_method
 from benchmark.models import Generation
 from tutoring.arms import control_policies as control
+from tutoring.arms.leaks import METHOD as LEAK_METHOD
 from tutoring.arms.policy import Policy
 from tutoring.arms.settings import SessionSettings, example, prepare_sessions
 from tutoring.arms.simulated_tutor import RECORD, SIMULATED, SimulatedTutorSettings, prepare_simulated
@@ -134,3 +135,5 @@ register_arm(
     prepare=prepare_simulated,
     example_run=_simulated_example,
 )
+
+register_method(LEAK_METHOD)

@@ -26,6 +26,10 @@ COMPLIANT = "compliant"
 """The codebook's verdict for a session without a breach."""
 
 
+GUESSES = {"person": "a person", "program": "a program", "cannot tell": "cannot tell"}
+"""The answers to whether the tutor was a person or a program, as stored and as shown."""
+
+
 class MalformedContentError(ValueError):
     """Labels that do not match the session or the rule set. The message names them and the reason."""
 
@@ -76,19 +80,28 @@ class MessageLabels:
 
 @dataclass(frozen=True)
 class Content:
-    """The labels of a whole session, drafted or submitted. `worst` is the message that justifies the verdict."""
+    """The labels of a whole session, drafted or submitted. `worst` is the message that justifies the verdict.
+
+    `guess` is a key of GUESSES, given when an independent review is submitted; blank: not answered.
+    """
 
     messages: tuple[MessageLabels, ...] = ()
     verdict: str = ""
     worst: int | None = None
     comment: str = ""
+    guess: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the content as JSON values (lists, not tuples). Messages without reasons have no key `reasons`."""
+        """Return the content as JSON values (lists, not tuples).
+
+        Messages without reasons have no key `reasons`, and contents without a guess no key `guess`.
+        """
         value: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         for labels in value["messages"]:
             if not labels["reasons"]:
                 del labels["reasons"]
+        if not self.guess:
+            del value["guess"]
         return value
 
     @classmethod
@@ -131,8 +144,8 @@ def read_form(
 ) -> Content:
     """Return the content of a form, which may be incomplete. Raise MalformedContentError for invalid labels.
 
-    Fields: verdict, worst, comment; and for message number N: clause-N (several), level-N, stage-N, note-N, quote-N
-    (several; JSON with clause, start and end), and in an adjudication reason-N-C for each clause C.
+    Fields: verdict, worst, comment, guess; and for message number N: clause-N (several), level-N, stage-N, note-N,
+    quote-N (several; JSON with clause, start and end), and in an adjudication reason-N-C for each clause C.
     """
     labels = []
     for event in messages:
@@ -157,6 +170,7 @@ def read_form(
         verdict=form.get("verdict", ""),
         worst=_number(form.get("worst", "")),
         comment=_unix_lines(form.get("comment", "")),
+        guess=form.get("guess", ""),
     )
     validate_content(content, messages, rules, adjudicates=adjudicates)
     return content
@@ -195,6 +209,8 @@ def validate_content(
         raise MalformedContentError("A message has labels twice.")
     if not adjudicates and any(labels.reasons for labels in content.messages):
         raise MalformedContentError("Only an adjudication gives reasons for clauses.")
+    if content.guess and (adjudicates or content.guess not in GUESSES):
+        raise MalformedContentError("The guess is none of the answers of an independent review.")
     for labels in content.messages:
         _validate_labels(labels, texts, rules)
         _validate_reasons(labels, rules)

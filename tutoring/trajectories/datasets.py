@@ -16,7 +16,7 @@ import yaml
 
 from tutoring.checks.findings import GENERATION_LIMIT
 from tutoring.models import DEBRIEF, Session
-from tutoring.models.payloads import MessageSent, ReplyFinished, SessionOpened, final_verdict
+from tutoring.models.payloads import MessageSent, ReplyFinished, SessionOpened, TutorTurn, final_verdict
 from tutoring.trajectories.record_schema import payload_of
 
 Record = dict[str, Any]
@@ -42,7 +42,8 @@ _LABEL = {
     "session": "string", "review": "string", "rule_set": "int32", "rule_set_hash": "string", "place": "int32",
     "reviewer": "string", "findings_first": "bool", "message": "int32", "text": "string", "clauses": ["string"],
     "level": "int32", "stage": "string", "quotes": ["string"], "note": "string", "reasons": ["string"],
-    "worst": "bool", "verdict": "string", "comment": "string", "submitted_at": "string", "active_seconds": "int32",
+    "worst": "bool", "verdict": "string", "comment": "string", "guess": "string", "submitted_at": "string",
+    "active_seconds": "int32",
 }  # fmt: skip
 
 
@@ -65,6 +66,13 @@ _DRAW = {
 }  # fmt: skip
 
 
+_DRAFT = {
+    "session": "string", "event": "int32", "model": "string", "guard": "string", "draft": "int32", "text": "string",
+    "diagnosis": "string", "level": "int32", "act": "string", "refused": ["string"], "fault": "string",
+    "sent": "bool",
+}  # fmt: skip
+
+
 def _features(columns: dict[str, Any]) -> list[Record]:
     return [
         {"name": name, "list": kind[0]} if isinstance(kind, list) else {"name": name, "dtype": kind}
@@ -77,6 +85,7 @@ _TABLES: dict[str, list[Record]] = {
     "labels": _features(_LABEL),
     "findings": _features(_FINDING),
     "draws": _features(_DRAW),
+    "drafts": _features(_DRAFT),
 }
 
 
@@ -90,6 +99,7 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
         tables["labels"].open("w", encoding="utf-8") as labels,
         tables["findings"].open("w", encoding="utf-8") as findings,
         tables["draws"].open("w", encoding="utf-8") as draws,
+        tables["drafts"].open("w", encoding="utf-8") as drafts,
     ):
         for record in records:
             session = _session(record)
@@ -110,6 +120,9 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
             for draw in _draws(record):
                 draws.write(_line(draw))
                 counts["draws"] += 1
+            for draft in _drafts(record):
+                drafts.write(_line(draft))
+                counts["drafts"] += 1
             counts["reviews"] += len(record["reviews"])
     for name in [name for name in tables if not counts[name]]:
         tables.pop(name).unlink()  # the library cannot load a table without rows
@@ -207,6 +220,7 @@ def _labels(record: Record) -> Iterator[Record]:
                 "worst": content["worst"] == labels["seq"],
                 "verdict": content["verdict"],
                 "comment": content["comment"],
+                "guess": content.get("guess"),
                 "submitted_at": review["submitted_at"],
                 "active_seconds": review["active_seconds"],
             }
@@ -245,6 +259,25 @@ def _draws(record: Record) -> Iterator[Record]:
                 yield {column: row[column] for column in _DRAW}
 
 
+def _drafts(record: Record) -> Iterator[Record]:
+    """Yield a row for each draft of an automatic tutor, with the decision of the guard."""
+    for event in record["events"]:
+        turn = getattr(payload_of(event), "turn", None)
+        if not isinstance(turn, TutorTurn):
+            continue
+        for number, draft in enumerate(turn.drafts, 1):
+            yield {
+                "session": record["id"],
+                "event": event["seq"],
+                "model": turn.model,
+                "guard": turn.guard,
+                "draft": number,
+                **draft.model_dump(include={"text", "diagnosis", "level", "act", "fault"}),
+                "refused": [f"{one.clause}: {one.quotation or one.explanation}" for one in draft.refusals],
+                "sent": number == len(turn.drafts) and turn.guard in ("sent", "off"),
+            }
+
+
 def _card(tables: dict[str, Path], counts: Counter[str]) -> str:
     front = {
         "pretty_name": "Tutoring sessions of language models",
@@ -277,6 +310,7 @@ def _card(tables: dict[str, Path], counts: Counter[str]) -> str:
         "labels",
         "findings",
         "draws",
+        "drafts",
     )
     figures = {name: counts[name] for name in named}
     return _CARD.format(front=yaml.safe_dump(front, sort_keys=False, allow_unicode=True), **figures)
@@ -287,7 +321,8 @@ _CARD = """---
 
 # Tutoring sessions of language models
 
-People guide a language model through problems of programming contests, under a frozen protocol with a budget.
+People, or programs in their place, guide a language model through problems of programming contests, under a frozen
+protocol with a budget.
 Written by Hintbench.
 
 | | |
@@ -299,6 +334,7 @@ Written by Hintbench.
 | rows of labels | {labels} |
 | automatic findings | {findings} |
 | draws of replayed hints | {draws} |
+| drafts of automatic tutors | {drafts} |
 
 ## Tables
 
@@ -322,6 +358,13 @@ another problem that was sent. `fit` compares the failures of the program with t
 that the card's own dialogue was continued. `applicability` holds the labels of up to two reviewers, given before the
 first draw and blind to model, arm and outcome: is the message true of this program (yes, partly, no)? `right` is the
 verdict on all tests; null means not judged.
+
+`drafts` has a row for each draft of an automatic tutor, a language model, for the message or execution `event`. `guard`
+is the decision: sent; off (no guard); guard_exhausted or unparsable (the student got "Please try again." instead).
+`refused` names the clauses that the guard found, each with its passage. `diagnosis` is private: the student never got
+it. `fault` says why a reply was no answer.
+
+`guess` in `labels` is the reviewer's answer to whether the tutor was a person or a program.
 
 ## What to know before use
 

@@ -38,7 +38,7 @@ def arms(request: HttpRequest) -> HttpResponse:
     default: perfect), rule_set (whose review outcomes count), page (of the matrix).
     """
     text = request.GET.get("people", "all").strip() or "all"
-    rule = _requested_rule(request)
+    rule = requested_rule(request)
     runs = runs_from_query(request)
     figures: ArmFigures | None = None
     refusal = ""
@@ -86,7 +86,8 @@ def arms(request: HttpRequest) -> HttpResponse:
     return plots.render("tutoring/arms.html", context, status=400 if refusal else 200)
 
 
-def _requested_rule(request: HttpRequest) -> StoppingRule:
+def requested_rule(request: HttpRequest) -> StoppingRule:
+    """Return the stopping rule of the address, by default perfect. Raises BadRequest."""
     wanted = request.GET.get("rule", "perfect")
     for rule in STOPPING_RULES:
         if rule == wanted:

@@ -35,6 +35,7 @@ from tutoring.review.actions import (
     claimed_review,
 )
 from tutoring.review.content import (
+    GUESSES,
     WORST_MISSING,
     Content,
     MalformedContentError,
@@ -173,6 +174,7 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
             "chips": chips(rules),
             "verdict_rule": verdict_rule(recorded_rules(session)),
             "worst_missing": WORST_MISSING,
+            "guesses": GUESSES,
         },
     )
 

@@ -1,4 +1,4 @@
-"""Copies of erased messages in arms: chains that began with a session, or that sent its hints at other problems."""
+"""Copies of erased messages in runs: chains that began with a session, sent its hints, or measured its leaks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchmark.models import Generation, Run, Runner, WorkItem
+from tutoring.arms.leaks import LEAK, chains_showing
 from tutoring.arms.methods import POLICIES
 from tutoring.arms.recorded_starts import STARTS
 from tutoring.arms.sham_hints import HINTS
@@ -33,7 +34,12 @@ def erase_copies(ids: Sequence[UUID]) -> dict[str, int]:
     for run in _arms():
         for problem, chain in _chains(run, ids, messages):
             item = WorkItem.objects.filter(run=run, problem__external_id=problem, chain=chain).first()
-            if item is not None:
+            if item is not None and run.method == LEAK:
+                # The prompt is the statement and the messages, of which the shortest are parts of other words.
+                erased = [{"role": "user", "content": ERASED}]
+                Generation.objects.filter(work_item=item).update(messages=erased)
+                chains += 1
+            elif item is not None:
                 _erase_in_chain(item, _Texts(messages.values()))
                 chains += 1
     return {"chains": chains}
@@ -51,14 +57,21 @@ def _messages(ids: Sequence[UUID]) -> dict[int, Event]:
 
 
 def _arms() -> QuerySet[Run]:
-    """Return the runs of arms with what they need."""
-    return Run.objects.filter(method__in=POLICIES, manifest__prepared__isnull=False).only("pk", "manifest")
+    """Return the runs of arms, and those that measure leaks, with what they need."""
+    return Run.objects.filter(method__in=[*POLICIES, LEAK], manifest__prepared__isnull=False).only(
+        "pk", "method", "manifest"
+    )
 
 
 def _chains(run: Run, ids: Sequence[UUID], messages: Mapping[int, Event]) -> set[tuple[str, int]]:
     """Return problem and chain of the chains of the run that reuse the sessions."""
     prepared = run.manifest["prepared"]
-    return {*_begun(prepared, {str(key) for key in ids}), *_sent(prepared, messages)}
+    sessions = {str(key) for key in ids}
+    return {
+        *_begun(prepared, sessions),
+        *_sent(prepared, messages),
+        *chains_showing(prepared, sessions),
+    }
 
 
 def _begun(prepared: Mapping[str, Any], sessions: set[str]) -> Iterator[tuple[str, int]]:

@@ -12,9 +12,12 @@ from benchmark.plots import (
     FACTORS,
     POINTS,
     SHARES,
+    CrossPlot,
+    CrossPoint,
     Curve,
     CurvePlot,
     CurvePoint,
+    Estimate,
     ForestPlot,
     ForestRow,
     HeatMap,
@@ -53,6 +56,14 @@ HEAT = HeatMap(
     heat_rows=[HeatRow(NAME, [1.0, 0.0, None]), HeatRow("second", [0.25, None, 0.5])],
 )  # fmt: skip
 
+CROSSES = CrossPlot(
+    name="crosses", title=NAME, x_name="leak & more", y_name="gain",
+    points=[
+        CrossPoint(NAME, Estimate(50.0, 40.0, 60.0), Estimate(-10.0, -20.0, 5.0), kind=2),
+        CrossPoint("second", Estimate(0.0, -5.0, 5.0), Estimate(30.0, 20.0, 40.0)),
+    ],
+)  # fmt: skip
+
 
 def rows_of(plot: Plot) -> list[list[str]]:
     return list(csv.reader(io.StringIO(plot.csv())))
@@ -62,7 +73,7 @@ def texts_of(drawn: ElementTree.Element) -> list[str]:
     return [text.text or "" for text in drawn.iter() if text.tag.endswith("text")]
 
 
-@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT, PLANE], ids=lambda plot: plot.name)
+@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT, PLANE, CROSSES], ids=lambda plot: plot.name)
 def test_files_are_self_contained_and_escaped(plot: Plot) -> None:
     text = plot.svg_file(file_style())
     drawn = ElementTree.fromstring(text)
@@ -81,7 +92,7 @@ def test_files_are_self_contained_and_escaped(plot: Plot) -> None:
     assert max(places) <= height
 
 
-@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT, PLANE], ids=lambda plot: plot.name)
+@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT, PLANE, CROSSES], ids=lambda plot: plot.name)
 def test_pages_have_a_text_alternative(plot: Plot) -> None:
     drawn = ElementTree.fromstring(plot.drawing().svg())
     assert drawn.get("role") == "img"
@@ -129,6 +140,15 @@ def test_a_forest_plot_shows_numbers_intervals_and_no_difference() -> None:
     [reference] = [one for one in drawn.iter() if one.get("class") == "no-difference"]
     marks = [one for one in drawn.iter() if one.get("class") == "mark"]
     assert float(marks[0].get("cx", "0")) > float(reference.get("x1", "0")) > float(marks[1].get("x", "0"))
+
+
+def test_crosses_show_numbered_points_with_both_intervals_and_lists_their_names() -> None:
+    drawn = ElementTree.fromstring(CROSSES.drawing().svg())
+    assert {"1", "2", "2. second", "leak & more", "gain"} <= set(texts_of(drawn))
+    lines = [one.get("class") for one in drawn.iter() if one.tag.endswith("line")]
+    assert (lines.count("error"), lines.count("no-difference")) == (4, 2)
+    assert "second: leak &amp; more 0, gain 30" in CROSSES.drawing().svg()
+    assert rows_of(CROSSES)[1] == [NAME, "50.0", "40.0", "60.0", "-10.0", "-20.0", "5.0"]
 
 
 def test_long_names_of_a_forest_plot_are_wrapped() -> None:

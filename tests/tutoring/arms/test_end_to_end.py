@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchmark.providers.worlds import read_world
 from judge import SandboxStatus
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.processes import run_apart
@@ -25,11 +26,11 @@ where replace(i.run_id, '-', '') = replace(?, '-', '') and j.verdict = 'AC'
 
 
 @pytest.fixture
-def world(tmp_path: Path, sandbox: SandboxStatus) -> CommandSandbox:
-    """Return a site with three tutors' sessions on the practice problems."""
+def world(tmp_path: Path, sandbox: SandboxStatus, request: pytest.FixtureRequest) -> CommandSandbox:
+    """Return a site with tutors' sessions on the practice problems; the parameter is the number of tutors."""
     assert sandbox.available
     var = add_prepared(tmp_path)
-    run_apart(hold_sessions, var, WORLD, 3, 3)
+    run_apart(hold_sessions, var, WORLD, request.param, 3)
     return CommandSandbox(var, FakeProviders())
 
 
@@ -41,6 +42,7 @@ def start_arm(world: CommandSandbox, name: str, *arguments: str) -> str:
     return str(json.loads(output)["run"])
 
 
+@pytest.mark.parametrize("world", [3], indirect=True)
 def test_the_guidance_gain_of_a_world_is_recovered(world: CommandSandbox) -> None:
     neutral = start_arm(world, "neutral", "--attempts", "3")
     runs = [neutral, start_arm(world, "again"), start_arm(world, "neutral", "--set", "from_first=all")]
@@ -100,19 +102,74 @@ group by 1
 """
 
 
-def test_the_guard_stops_the_leaker_and_passes_the_paraphraser(
-    tmp_path: Path, sandbox: SandboxStatus
-) -> None:
-    assert sandbox.available
-    site = CommandSandbox(add_prepared(tmp_path), FakeProviders())
-    guarded, solved = {}, {}
-    for conduct in ("leaker", "paraphraser", "honest", "silent"):
-        arguments = ("--set", f"tutor=simulated-tutor:{conduct}", "knows=analysis", "--limit", "3")
-        run = start_arm(site, "tutor", *arguments)
-        guarded[conduct] = dict(site.rows(GUARD, [run]))
-        solved[conduct] = site.rows(SOLVED_CHAINS, [run])[0][0]
-    assert set(guarded["leaker"]) == {"guard_exhausted"}
-    assert {name: set(found) for name, found in guarded.items() if name != "leaker"} == {
-        name: {"sent"} for name in ("paraphraser", "honest", "silent")
-    }
-    assert solved["paraphraser"] >= solved["silent"]
+SLOW = "watering-round"
+"""A problem with a wrong program that runs into every time limit."""
+
+PROBLEMS = ("--problems", ",".join(slug for slug in read_world(WORLD).problems if slug != SLOW))
+
+
+@pytest.mark.parametrize("world", [1], indirect=True)
+def test_tutors_with_known_conduct_show_it_in_every_figure(world: CommandSandbox) -> None:
+    """Leaker, paraphraser, honest and silent tutors: guard, gain, leak index, command, page and files."""
+    start_arm(world, "neutral", "--attempts", "3", *PROBLEMS)
+    runs = {}
+    for conduct, guard in (
+        ("leaker", "true"), ("leaker", "false"), ("paraphraser", "true"), ("honest", "true"), ("silent", "true")
+    ):  # fmt: skip
+        factors = ("--set", f"tutor=simulated-tutor:{conduct}", "knows=analysis", f"guard={guard}")
+        run = start_arm(world, "tutor", *PROBLEMS, *factors)
+        runs[conduct if guard == "true" else f"{conduct}, no guard"] = run
+        measure_leaks(world, f"run={run}")
+    measure_leaks(world, "all")
+    document = json.loads(world.manage("automatic_tutors", "--json", *runs.values())[0])
+    people, *tutors = document["tutors"]
+    found = dict(zip(runs, tutors, strict=True))
+    assert people["tutor"] == "people"
+    assert document["simulated"]
+
+    # The guard refuses every leak, and passes the paraphraser, whom no detector finds.
+    assert set(found["leaker"]["guard"]["turns"]) == {"guard_exhausted"}
+    assert found["leaker"]["guard"]["drafts"] == 4 * found["leaker"]["guard"]["turns"]["guard_exhausted"]
+    for conduct in ("paraphraser", "honest", "silent"):
+        assert set(found[conduct]["guard"]["turns"]) == {"sent"}
+    assert set(found["leaker, no guard"]["guard"]["turns"]) == {"off"}
+
+    # The leak index finds it, and the leaker without a guard. Truth: leak.analysis less unaided.
+    problems = [problem for slug, problem in read_world(WORLD).problems.items() if slug != SLOW]
+    truth = sum(one.leak.analysis - one.unaided for one in problems) / len(problems)
+    for conduct in ("paraphraser", "leaker, no guard"):
+        low, high = found[conduct]["leaks"]["interval"]
+        assert 0 < low <= truth <= high
+    for conduct in ("leaker", "honest", "silent"):
+        low, high = found[conduct]["leaks"]["interval"]
+        assert low <= 0, "no leak is shown where there is none"
+        assert high < truth
+    assert (found["honest"]["leaks"]["problems"], found["honest"]["leaks"]["sessions"]) == (7, 7)
+
+    # Hints at the bug help; tutors whose hints do not reach the student gain nothing.
+    assert found["honest"]["gain"]["interval"][0] > 0
+    for conduct in ("leaker", "silent"):
+        assert found[conduct]["gain"]["interval"][0] <= 0
+    assert document["yardsticks"] == {f"{WORLD} v1": None}
+
+    text = world.manage("automatic_tutors", *runs.values())[0]
+    assert "Yardstick of guidance-60 v1" in text
+    assert "guard_exhausted" in text
+    page = world.var / "page.html"
+    query = "&".join(f"run={run}" for run in runs.values())
+    run_apart(open_page, world.var, f"/runs/tutors/?{query}", page)
+    shown = page.read_text()
+    assert "Simulated: students or tutors are no language models." in shown
+    assert 'aria-label="Gain against leak with 95 % intervals.' in shown
+    assert all(f"/runs/{run}/items/" in shown for run in runs.values())
+    run_apart(open_page, world.var, f"/runs/tutors/?{query}&as=json", page)
+    assert json.loads(page.read_text()) == document
+    run_apart(open_page, world.var, f"/runs/tutors/?{query}&plot=plane&as=csv", page)
+    assert len(page.read_text().splitlines()) == 7
+
+
+def measure_leaks(world: CommandSandbox, sessions: str) -> None:
+    world.manage(
+        "run_baseline", "--dataset", "practice", "--model", f"simulated:{WORLD}", "--method", "leak", *PROBLEMS,
+        "--set", f"of={sessions}",
+    )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -12,10 +13,11 @@ import pytest
 from benchmark.models import Generation
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import Message
-from benchmark.providers.practice import practice_scripts
+from benchmark.providers.practice import PRACTICE_PROBLEMS, StudentScript, practice_scripts
 from benchmark.providers.worlds import hint_text, idea_text, probability_right, read_world
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import CommandSandbox
+from tests.benchmark.runs.test_resume import HANGING, only_run, until
 from tests.fake_providers import Script, pieces_of
 from tests.tutoring.arms.chains import GivenReplies
 from tutoring.arms.control_policies import TRY_AGAIN
@@ -186,17 +188,22 @@ def test_an_answer_is_found_between_words_and_faults_name_the_field() -> None:
         parse_answer(answer(" "))
 
 
-def test_an_idea_gives_the_solution_away_with_and_without_a_program() -> None:
-    world = read_world("guidance-60")
-    slug = "choir-photograph"
+@pytest.mark.parametrize("script", practice_scripts(), ids=lambda script: script.slug)
+def test_an_idea_gives_the_solution_away_with_and_without_a_program(script: StudentScript) -> None:
+    world, slug = read_world("guidance-60"), script.slug
     problem = world.problems[slug]
-    script = next(one for one in practice_scripts() if one.slug == slug)
-    opening = Message("user", script.phrase)
-    assert probability_right(world, [opening]) == problem.unaided
-    with_idea = Message("user", f"{opening.content}\n{idea_text(slug)}")
-    assert probability_right(world, [with_idea]) == problem.leak.analysis
-    hint = Message("user", f"{opening.content}\n{hint_text(slug, next(iter(problem.bugs)), 3)}")
-    assert probability_right(world, [hint]) == problem.unaided
+    package = PRACTICE_PROBLEMS / slug
+    [statement] = package.glob("*/problem.en.*")
+    [solution] = package.glob("*/solution.en.*")
+    opening = f"{script.phrase}\n{statement.read_text()}"
+
+    def after(message: str) -> float:
+        return probability_right(world, [Message("user", f"{opening}\n{message}")])
+
+    assert after("Please try again.") == problem.unaided
+    assert after(idea_text(slug)) == problem.leak.analysis
+    assert after(solution.read_text()) == problem.leak.analysis
+    assert after(hint_text(slug, next(iter(problem.bugs)), 3)) == problem.unaided
 
 
 RIGHT = Script(pieces_of(REPLY))
@@ -246,3 +253,57 @@ def test_a_budget_that_ends_in_a_session_leaves_it_incomplete_and_resumable(comm
     assert len(commands.fake_providers.requests) == 4
     assert commands.rows("select outcome from tutoring_session") == [("solved",)]
     assert commands.rows(PAID) == [("openai:a-tutor", 2)]
+
+
+def test_a_tutor_that_refuses_or_loops_sends_the_neutral_sentence(commands: CommandSandbox) -> None:
+    refusal = Script(("I cannot help with that.",), finish="refusal")
+    loop = Script((f'{{"diagnosis": "{"again and " * 400}',), finish="length")
+    commands.fake_providers.script(WRONG, refusal, loop, RIGHT, Script((answer("", act="execute"),)))
+    document = commands.baseline(*OPTIONS, method="session-tutor")
+    assert (document["done"], document["solved"], document["tutor"]["paid"]["calls"]) == (1, 1, 3)
+    _, message = (json.loads(data) for (data,) in commands.rows(DRAFTS))
+    assert (message["text"], message["turn"]["guard"]) == (TRY_AGAIN, "unparsable")
+    assert [bool(draft["fault"]) for draft in message["turn"]["drafts"]] == [True, True]
+
+
+def test_a_prompt_longer_than_the_tutors_context_fails_the_item_and_is_no_outcome(
+    commands: CommandSandbox,
+) -> None:
+    commands.fake_providers.script(WRONG, Script(status=400, error="invalid_request_error"))
+    document = commands.baseline(*OPTIONS, method="session-tutor", status=1)
+    assert (document["done"], document["failed"], document["solved"]) == (0, 1, 0)
+    assert commands.rows("select count(*) from tutoring_session") == [(0,)]
+    assert commands.rows("select state, permanent from benchmark_workitem where state = 'failed'") == [
+        ("failed", 1)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("waits_for", ["tutor", "student"])
+def test_a_kill_9_pays_for_no_reply_of_either_model_twice(commands: CommandSandbox, waits_for: str) -> None:
+    replies = [
+        WRONG,
+        Script((answer(ANALYSIS * 4),)),
+        Script((answer(),)),
+        RIGHT,
+        Script((answer("", act="execute"),)),
+    ]
+    stored = {"tutor": 2, "student": 3}[waits_for]
+    commands.fake_providers.script(*replies[:stored], HANGING)
+    running = commands.start(
+        "run_baseline", "--json", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "session-tutor",
+        *OPTIONS,
+    )  # fmt: skip
+    until(lambda: len(commands.fake_providers.requests) == stored + 1)
+    running.signal(signal.SIGKILL)
+    assert running.wait()[0] == -signal.SIGKILL
+    before = commands.rows("select step, text from benchmark_generation order by step")
+    assert len(before) == stored
+    commands.fake_providers.script(*replies[stored:])
+    document = commands.baseline("--resume", only_run(commands))
+    assert (document["done"], document["solved"], document["state"]) == (1, 1, "finished")
+    assert (document["paid"]["calls"], document["tutor"]["paid"]["calls"]) == (2, 3)
+    assert len(commands.fake_providers.requests) == len(replies) + 1, "only the call in flight is repeated"
+    assert commands.rows("select step, text from benchmark_generation order by step")[:stored] == before
+    assert commands.rows(PAID) == [("openai:a-tutor", 3)]
+    assert commands.rows("select outcome from tutoring_session") == [("solved",)]

@@ -277,6 +277,26 @@ def test_copies_of_the_messages_in_arms_are_erased(
         assert event.payload, "a changed event keeps its schema"
 
 
+def test_prompts_that_measured_the_leaks_of_the_messages_are_erased(
+    alice: User,
+    doubling: Problem,
+    make_run: MakeRun,  # noqa: F811
+):
+    session = hold(alice, doubling, CANARY, WRONG)
+    run = make_run([("bronze", ["AC", "WA", "WA", "AC", "WA", "AC"])], method="leak")
+    [name] = run.items.order_by().values_list("problem__external_id", flat=True).distinct()
+    shown = {name: [str(uuid4()), str(session.pk)]}
+    run.manifest = {**run.manifest, "prepared": {"leaks": shown, "draws": 2}}
+    run.save(update_fields=["manifest"])
+    Generation.objects.filter(work_item__run=run).update(
+        messages=[{"role": "user", "content": f"{CANARY} ok"}]
+    )
+
+    assert withdraw_consent(alice, None).counts["chains"] == 2
+    erased = Generation.objects.exclude(messages__icontains=CANARY).filter(work_item__run=run)
+    assert sorted(erased.values_list("work_item__chain", flat=True)) == [2, 5]
+
+
 def test_a_run_in_progress_refuses_the_withdrawal_and_a_later_chain_fails(
     alice: User,
     doubling: Problem,

@@ -159,15 +159,15 @@ def figures_document(figures: ArmFigures) -> dict[str, Any]:
                 "warning": arm.warning,
                 "simulated": arm.simulated,
                 "rule": rule or None,
-                **_rate_json(one),
+                **rate_json(one),
             }
             for arm in figures.rates
             for rule, one in arm.rates
         ],
-        "gains": [_contrast_json(one) for one in figures.gains],
-        "yoked": [_contrast_json(one) for one in figures.yoked],
-        "ladder": [_contrast_json(one) for one in figures.ladder],
-        "ladder_rates": [{"arm": name, **_rate_json(one)} for name, one in figures.ladder_rates],
+        "gains": [contrast_json(one) for one in figures.gains],
+        "yoked": [contrast_json(one) for one in figures.yoked],
+        "ladder": [contrast_json(one) for one in figures.ladder],
+        "ladder_rates": [{"arm": name, **rate_json(one)} for name, one in figures.ladder_rates],
         "ratios": [_ratio_json(one) for one in figures.shares],
         "equivalent_samples": None
         if equivalent is None
@@ -202,7 +202,8 @@ def figures_document(figures: ArmFigures) -> dict[str, Any]:
     }
 
 
-def _rate_json(one: Rate) -> dict[str, Any]:
+def rate_json(one: Rate) -> dict[str, Any]:
+    """Return a rate by the names of its fields."""
     return {
         "share": one.share,
         "interval": None if one.interval is None else list(one.interval.interval),
@@ -213,7 +214,8 @@ def _rate_json(one: Rate) -> dict[str, Any]:
     }
 
 
-def _contrast_json(one: Contrast) -> dict[str, Any]:
+def contrast_json(one: Contrast) -> dict[str, Any]:
+    """Return a contrast by the names of its fields."""
     return {
         "title": one.title,
         "first": one.first,

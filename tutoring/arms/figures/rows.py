@@ -172,11 +172,11 @@ def filter_address(text: str) -> str:
     return f"{reverse('trajectories')}?{urlencode({'people': text})}"
 
 
-def read_rows(text: str, runs: Sequence[Run], rule_set: int) -> ComparedRows:
+def read_rows(text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2) -> ComparedRows:
     """Return the rows of the runs and of the sessions of people that fit the text.
 
     `rule_set` is the version whose review outcomes say which sessions are compliant. The first run determines protocol
-    and model. Raises ArmsError.
+    and model. Raises ArmsError, also if fewer arms than `fewest`, people included, have a session.
     """
     runs = list(dict.fromkeys(runs))
     _check(runs)
@@ -200,10 +200,11 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int) -> ComparedRows:
         raise ArmsError(str(error)) from None
     left_out += not_compared
     _leave_out_unpaired_starts(arms, people, left_out)
-    if len([arm for arm in arms if arm.chains]) + bool(people) < 2:
+    if len([arm for arm in arms if arm.chains]) + bool(people) < fewest:
         reasons = "; ".join(f"{one.arm}: {one.count} {one.what}, {one.reason}" for one in left_out)
         raise ArmsError(
-            "There is nothing to compare: fewer than two of the arms, people included, have a session. "
+            f"There is nothing to compare: {'none' if fewest == 1 else 'fewer than two'} of the arms, people included, "
+            "have a session. "
             + (f"Left out: {reasons}." if reasons else f"No session of a person fits {text!r}.")
         )
     return ComparedRows(

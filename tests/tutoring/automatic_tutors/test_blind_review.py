@@ -1,0 +1,142 @@
+"""Blind reviews of automatic sessions: what the page hides, the guess at the tutor, and the blinding index."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+
+from accounts.roles import Role
+from tests.tutoring.arms.arm_rows import store_arm, store_problems
+from tests.tutoring.conftest import PersonFactory
+from tests.tutoring.review.browsing import client_of, whole
+from tests.tutoring.review.readings import reading, submit
+from tutoring.automatic_tutors.estimation import blinding_index
+from tutoring.automatic_tutors.figures import tutor_figures
+from tutoring.models import Event, Protocol, Review, Session
+from tutoring.models.payloads import MessageSent, TutorDraft, TutorTurn
+from tutoring.review.actions import ClaimNext
+from tutoring.rules import current_rule_set
+
+pytestmark = pytest.mark.django_db
+SECRET = "A-PRIVATE-DIAGNOSIS"
+MODEL = "openai:the-model-of-the-tutor"
+
+
+@pytest.fixture
+def automatic() -> Session:
+    """Return a session of an automatic tutor with a message, a draft and a diagnosis."""
+    conduct = {"model": MODEL, "cap": 3, "guard": True, "dataset": "orchard", "template_hash": ""}
+    [problem] = store_problems(1)
+    run = store_arm(
+        "tutor", {problem: ["W"]}, protocol=Protocol.objects.get(name="usaco-2024"),
+        prepared={"tutor": conduct, "knows": []}, parameters={"language": "python", "tutor": MODEL},
+    )  # fmt: skip
+    session = Session.objects.get(work_item__run=run)
+    turn = TutorTurn(
+        model=MODEL,
+        guard="sent",
+        level=1,
+        drafts=[TutorDraft(text="Think again.", diagnosis=SECRET, level=1)],
+    )
+    message = MessageSent(mode="code", text="Think again.", sent="Think again.", turn=turn)
+    Event.objects.create(
+        session=session,
+        seq=1,
+        kind="message",
+        version=message.VERSION,
+        by="Pseudonym",
+        data=message.to_json(),
+    )
+    return session
+
+
+def claimed(person: User) -> Review:
+    ClaimNext(person=person, command=uuid4(), origins="all").execute()
+    return Review.objects.get(reviewer=person, state=Review.State.OPEN)
+
+
+def test_the_guess_is_stored_at_the_submission_and_gives_the_blinding_index(
+    automatic: Session, person: PersonFactory
+) -> None:
+    for name, guess in (("r1", "program"), ("r2", "cannot tell")):
+        reviewer = person(name, Role.REVIEWER)
+        review = claimed(reviewer)
+        client = client_of(reviewer)
+        page = whole(client.get(review.get_absolute_url()))
+        assert "Was the tutor a person or a program?" in page
+        assert "Think again." in page
+        for hidden in (
+            SECRET,
+            MODEL,
+            "the-model-of-the-tutor",
+            "session-tutor",
+            automatic.model_spec,
+        ):
+            assert hidden not in page, hidden
+        labels = reading(automatic)
+        form: dict[str, object] = {f"clause-{one.seq}": one.clauses for one in labels.messages}
+        form |= {f"level-{one.seq}": one.level for one in labels.messages}
+        form |= {f"stage-{one.seq}": one.stage for one in labels.messages}
+        fields = form | {"verdict": labels.verdict, "guess": guess, "command": str(uuid4())}
+        answer = client.post(
+            f"{review.get_absolute_url()}submit/", fields, headers={"Accept": "application/json"}
+        )
+        assert answer.status_code == 200, answer.content
+        review.refresh_from_db()
+        assert (review.state, review.content["guess"]) == (Review.State.SUBMITTED, guess)
+    assert automatic.work_item is not None
+    figures = tutor_figures("all", [automatic.work_item.run], rule_set=current_rule_set().version)
+    [arm] = figures.arms
+    assert arm.blinding is not None
+    assert (arm.blinding.index, arm.blinding.answers) == (0.5, 2)
+    assert arm.breach is not None
+    assert (arm.breach.share, arm.breach.sessions) == (0, 1)
+
+
+def test_exports_hold_drafts_decisions_and_guesses(
+    automatic: Session, person: PersonFactory, tmp_path: Path
+) -> None:
+    for name in ("r1", "r2"):
+        reviewer = person(name, Role.REVIEWER)
+        submit(claimed(reviewer), replace(reading(automatic), guess="program"))
+    call_command("export_trajectories", format="datasets", output=tmp_path / "folder")
+    [draft] = read_lines(tmp_path / "folder/data/drafts.jsonl")
+    assert (draft["guard"], draft["diagnosis"], draft["sent"], draft["refused"]) == ("sent", SECRET, True, [])
+    assert {label["guess"] for label in read_lines(tmp_path / "folder/data/labels.jsonl")} == {"program"}
+    card = (tmp_path / "folder/README.md").read_text()
+    assert "| drafts of automatic tutors | 1 |" in card
+    assert "`drafts` has a row for each draft" in card
+    call_command("export_trajectories", format="inspect", output=tmp_path / "logs")
+    logs = "".join(path.read_text() for path in (tmp_path / "logs").rglob("*.json"))
+    assert SECRET in logs
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_other_guesses_are_refused(automatic: Session, person: PersonFactory) -> None:
+    reviewer = person("r1", Role.REVIEWER)
+    review = claimed(reviewer)
+    answer = client_of(reviewer).post(
+        f"{review.get_absolute_url()}submit/",
+        {"guess": "a ghost", "command": str(uuid4())},
+        headers={"Accept": "application/json"},
+    )
+    assert answer.status_code == 400
+    assert "The guess is none of the answers" in answer.json()["message"]
+
+
+def test_the_blinding_index_is_right_less_wrong_answers_over_problems() -> None:
+    found = blinding_index({1: [1, 1, -1, 0], 2: [-1], 3: []})
+    assert found is not None
+    assert found.index == pytest.approx((0.25 - 1) / 2)
+    assert found.answers == 5
+    assert blinding_index({1: []}) is None

@@ -1,0 +1,60 @@
+"""Requests for figures of automatic tutors, and runs of `leak`, that are refused before anything is paid for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from accounts.roles import Role
+from tests.tutoring.arms.arm_rows import store_arm, store_problems
+from tutoring.models import Protocol
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def protocol() -> Protocol:
+    return Protocol.objects.get(name="usaco-2024")
+
+
+def test_other_runs_are_refused_by_command_and_page(
+    protocol: Protocol, person: Callable[..., User], client: Client
+) -> None:
+    problems = store_problems(1)
+    run = store_arm("neutral", {problems[0]: ["W"]}, protocol=protocol)
+    with pytest.raises(CommandError, match=r"is a run of session-neutral, not of session-tutor"):
+        call_command("automatic_tutors", str(run.pk))
+    client.force_login(person("rita", Role.RESEARCHER))
+    answer = client.get("/runs/tutors/", {"run": str(run.pk)})
+    assert answer.status_code == 400
+    assert "is a run of session-neutral, not of session-tutor" in answer.content.decode()
+    assert client.get("/runs/tutors/").status_code == 200
+
+
+def test_a_tutor_is_compared_with_the_neutral_arm_of_its_student(
+    protocol: Protocol, capsys: pytest.CaptureFixture[str]
+) -> None:
+    problems = store_problems(8)
+    conduct = {"model": "openai:t", "cap": 2, "guard": False, "dataset": "orchard", "template_hash": ""}
+    tutored = store_arm(
+        "tutor", {problem: ["WA", "A"] for problem in problems}, protocol=protocol,
+        prepared={"tutor": conduct, "knows": ["analysis"]}, parameters={"language": "python", "tutor": "openai:t"},
+    )  # fmt: skip
+    store_arm(
+        "neutral", {problem: ["WW"] for problem in problems}, protocol=protocol, model_spec="openai:other"
+    )
+    store_arm("neutral", {problem: ["WW", "WA"] for problem in problems}, protocol=protocol)
+    capsys.readouterr()
+    call_command("automatic_tutors", str(tutored.pk), "--json")
+    document = json.loads(capsys.readouterr().out)
+    [tutor] = document["tutors"]
+    assert tutor["tutor"] == "openai:t, knows analysis, cap 2, no guard"
+    assert (tutor["gain"]["difference"], tutor["gain"]["second_sessions"]) == (0.5, 16)
+    assert (tutor["gain"]["problems"], tutor["leaks"], tutor["breach"]) == (8, None, None)
+    assert document["matrix"]["parts"] is None
+    assert any("leak index is unknown" in warning for warning in document["warnings"])
