@@ -37,13 +37,14 @@ def stages() -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def test_containers_have_keys_only_if_they_call_models():
-    with_keys = {
+@pytest.mark.parametrize(("file", "readers"), [("keys.env", CALL_MODELS), ("web.env", {"web"})])
+def test_containers_have_only_the_secrets_that_they_need(file: str, readers: set[str]):
+    found = {
         name
         for name, service in SERVICES.items()
-        if any("keys.env" in file for file in service.get("env_file", []))
+        if any(path.endswith(file) for path in service.get("env_file", []))
     }
-    assert with_keys == CALL_MODELS
+    assert found == readers
 
 
 @pytest.mark.parametrize("name", SERVICES)
