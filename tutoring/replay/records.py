@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, prefetch_related_objects
 
 from tutoring.models import HintCard, Placement, ReplayDraw, Session
 
@@ -16,9 +16,8 @@ def to_records(session: Session) -> list[dict[str, Any]]:
     A card holds its placements, and a placement its draws of all arms. Draws without the hint are those of the state,
     which several cards may share. The text of a sham is named by session and message, not repeated.
     """
-    cards = (
-        HintCard.objects.filter(event__session=session).select_related("event").order_by("event__seq", "pk")
-    )
+    prefetch_related_objects([session], "events__hint_cards")
+    cards = [card for event in session.events.all() for card in event.hint_cards.all()]
     return [
         {
             "card": card.pk,
