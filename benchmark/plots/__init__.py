@@ -3,22 +3,20 @@
 Nothing is distinguished by colour alone: marks, dashes and sizes differ too, and pages list the values.
 """
 
-from benchmark.plots.crosses import CrossPlot, CrossPoint, Estimate
 from benchmark.plots.curves import Curve, CurvePlot, CurvePoint, sparkline
 from benchmark.plots.drawing import Drawing, curve_class, mark, mark_svg
 from benchmark.plots.forest import FACTORS, POINTS, RATIOS, SHARES, SLOPES, ForestPlot, ForestRow, Scale
 from benchmark.plots.heat import HeatMap, HeatRow, heat_level
-from benchmark.plots.plane import PlanePlot, PlanePoint
+from benchmark.plots.plane import DOLLARS, Estimate, PlanePlot, PlanePoint
 from benchmark.plots.plot import Plot
 
 __all__ = [
+    "DOLLARS",
     "FACTORS",
     "POINTS",
     "RATIOS",
     "SHARES",
     "SLOPES",
-    "CrossPlot",
-    "CrossPoint",
     "Curve",
     "CurvePlot",
     "CurvePoint",

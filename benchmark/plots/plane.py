@@ -1,10 +1,11 @@
-"""Planes: points with an interval of the second value over the first value."""
+"""Planes: points with a value in each direction, each with a number that a legend explains."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import NamedTuple
 
 from benchmark.plots.drawing import Drawing, curve_class, curve_mark, line, mark, step_of, ticks, titled
 from benchmark.plots.forest import Scale
@@ -17,31 +18,37 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 22, 24, 42
 _LEGEND_LINE, _LEGEND_LETTERS = 16, 50
 """The height of a line of the legend and its letters."""
 
+DOLLARS = Scale(1, ".3g", " dollars")
+
+
+class Estimate(NamedTuple):
+    """A value with the ends of its interval, which are None for a value without an interval."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
 
 @dataclass(frozen=True)
 class PlanePoint:
-    """A named point: `y` with its interval, from `n` problems."""
+    """A named point from `n` problems. `kind` is the number of its mark and colour; None: its place in the list."""
 
     name: str
-    x: float
-    y: float
-    low: float
-    high: float
+    x: Estimate
+    y: Estimate
     n: int
+    kind: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanePlot(Plot):
-    """Points with numbers, which the legend explains; there is at least one. The x axis begins at 0.
-
-    The y values are shown by `scale`, whose value without a difference is a line. `x_form` formats an x value.
-    """
+    """Points in a plane; there is at least one. Both axes contain 0. A value without a difference is a line."""
 
     points: Sequence[PlanePoint]
-    scale: Scale
+    x_scale: Scale
+    y_scale: Scale
     x_name: str
     y_name: str
-    x_form: str
     of: str = "problems"
 
     def drawing(self) -> Drawing:
@@ -49,73 +56,93 @@ class PlanePlot(Plot):
         legends = [wrap(self._described(point), _LEGEND_LETTERS) for point in self.points]
         height = _HEIGHT + _LEGEND_LINE * sum(map(len, legends)) + 8
         drawing = Drawing(_WIDTH, height, "chart forest", self._label())
-        axes = _PlaneAxes(self.points, self.scale)
-        self._draw_axes(drawing, axes)
+        across = _Axis([point.x for point in self.points], self.x_scale, _LEFT, _WIDTH - _RIGHT)
+        down = _Axis([point.y for point in self.points], self.y_scale, _HEIGHT - _BOTTOM, _TOP)
+        self._draw_axes(drawing, across, down)
         y = _HEIGHT + 8.0
         for number, (point, lines) in enumerate(zip(self.points, legends, strict=True)):
-            drawing.add(self._point(number, point, axes))
+            kind = number if point.kind is None else point.kind
+            drawing.add(self._point(number, kind, point, across, down))
             drawing.text(10, y + 4, f"{number + 1}", anchor="middle")
-            drawing.add(curve_mark(number, 24, y))
+            drawing.add(curve_mark(kind, 24, y))
             for text in lines:
                 drawing.text(36, y + 4, text, "forest-name")
                 y += _LEGEND_LINE
         return drawing
 
-    def _draw_axes(self, drawing: Drawing, axes: _PlaneAxes) -> None:
-        for value in ticks(axes.low, axes.high, 8):
-            y = axes.down(value)
-            drawing.line("grid", _LEFT, y, _WIDTH - _RIGHT, y)
-            drawing.text(_LEFT - 6, y + 4, self.scale.tick(value), anchor="end")
-        if self.scale.no_difference is not None:
-            y = axes.down(self.scale.no_difference)
+    def _draw_axes(self, drawing: Drawing, across: _Axis, down: _Axis) -> None:
+        bottom = _HEIGHT - _BOTTOM
+        for value, place in across.ticks(5):
+            drawing.text(place, bottom + 18, self.x_scale.tick(value), anchor="middle")
+        for value, place in down.ticks(8):
+            drawing.line("grid", _LEFT, place, _WIDTH - _RIGHT, place)
+            drawing.text(_LEFT - 6, place + 4, self.y_scale.tick(value), anchor="end")
+        if self.x_scale.no_difference is not None:
+            x = across.place(self.x_scale.no_difference)
+            drawing.line("no-difference", x, _TOP, x, bottom)
+        if self.y_scale.no_difference is not None:
+            y = down.place(self.y_scale.no_difference)
             drawing.line("no-difference", _LEFT, y, _WIDTH - _RIGHT, y)
-        for value in ticks(0, axes.right, 4):
-            drawing.text(axes.across(value), _HEIGHT - _BOTTOM + 18, f"{value:.6g}", anchor="middle")
         drawing.text((_WIDTH + _LEFT - _RIGHT) / 2, _HEIGHT - 6, self.x_name, anchor="middle")
         drawing.text(4, 12, self.y_name)
 
-    def _point(self, number: int, point: PlanePoint, axes: _PlaneAxes) -> str:
-        x, y = axes.across(point.x), axes.down(point.y * self.scale.factor)
-        low, high = (axes.down(end * self.scale.factor) for end in (point.low, point.high))
+    def _point(self, number: int, kind: int, point: PlanePoint, across: _Axis, down: _Axis) -> str:
+        x, y = across.of(point.x.value), down.of(point.y.value)
+        parts = [mark(kind, x, y)]
+        if point.x.low is not None and point.x.high is not None:
+            parts.insert(0, line("error", across.of(point.x.low), y, across.of(point.x.high), y))
+        if point.y.low is not None and point.y.high is not None:
+            parts.insert(0, line("error", x, down.of(point.y.low), x, down.of(point.y.high)))
         label = f'<text class="tick" x="{x + 7:.1f}" y="{y - 6:.1f}">{number + 1}</text>'
-        drawn = titled(self._described(point), line("error", x, low, x, high), mark(number, x, y), label)
-        return f'<g class="{curve_class(number)}">{drawn}</g>'
+        return f'<g class="{curve_class(kind)}">{titled(self._described(point), *parts, label)}</g>'
 
     def _described(self, point: PlanePoint) -> str:
-        value, low, high = (
-            self.scale.text(one * self.scale.factor) for one in (point.y, point.low, point.high)
-        )
-        return f"{point.name}: {value} [{low}, {high}] at {self.x_form.format(point.x)}"
+        return f"{point.name}: {_shown(point.y, self.y_scale)} at {_shown(point.x, self.x_scale)}"
 
     def _label(self) -> str:
         points = "; ".join(map(self._described, self.points))
         return f"{self.title}. {self.y_name} over {self.x_name}: {points}."
 
     def rows(self) -> Iterator[Row]:
-        """Return a row for each point. Header: name, the names of both axes, low, high, the number of `of`."""
-        yield ("name", self.x_name, self.y_name, "low", "high", self.of)
+        """Return a row for each point. Header: name, each axis with low and high, the number of `of`."""
+        yield ("name", self.x_name, "low", "high", self.y_name, "low", "high", self.of)
         for point in self.points:
-            values = (point.y, point.low, point.high)
-            shown = (float(f"{value * self.scale.factor:.15g}") for value in values)
-            yield (point.name, point.x, *shown, point.n)
+            yield (point.name, *_scaled(point.x, self.x_scale), *_scaled(point.y, self.y_scale), point.n)
 
 
-class _PlaneAxes:
-    """The axes: x from 0 to the highest value, y over all intervals and the value without a difference."""
+def _scaled(one: Estimate, scale: Scale) -> Iterator[float | str]:
+    for value in one:
+        yield "" if value is None else float(f"{value * scale.factor:.15g}")
 
-    def __init__(self, points: Sequence[PlanePoint], scale: Scale) -> None:
-        ends = [end * scale.factor for point in points for end in (point.low, point.high)]
-        if scale.no_difference is not None:
-            ends.append(scale.no_difference)
-        step = step_of((max(ends) - min(ends)) or 1)
-        self.low, self.high = min(ends) - step / 4, max(ends) + step / 4
-        self.right = 1.1 * max(point.x for point in points) or 1.0
 
-    def across(self, x: float) -> float:
-        """Return the horizontal place of a value."""
-        return _LEFT + x / self.right * (_WIDTH - _LEFT - _RIGHT)
+def _shown(one: Estimate, scale: Scale) -> str:
+    value = f"{scale.text(one.value * scale.factor)}{scale.unit}"
+    if one.low is None or one.high is None:
+        return value
+    return f"{value} [{scale.text(one.low * scale.factor)}, {scale.text(one.high * scale.factor)}]"
 
-    def down(self, y: float) -> float:
-        """Return the vertical place of a shown value."""
-        share = (y - self.low) / (self.high - self.low)
-        return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
+
+class _Axis:
+    """An axis over all intervals and 0, between two places of the drawing."""
+
+    def __init__(self, estimates: Sequence[Estimate], scale: Scale, first: float, last: float) -> None:
+        ends = [0.0, *(end * scale.factor for one in estimates for end in one if end is not None)]
+        margin = step_of((max(ends) - min(ends)) or 1) / 4
+        self._low, self._high = min(ends), max(ends) + margin
+        if self._low < 0 or scale.no_difference is not None:
+            self._low -= margin
+        self._first, self._last, self._factor = first, last, scale.factor
+
+    def ticks(self, most: int) -> Iterator[tuple[float, float]]:
+        """Yield the shown value and the place of each grid line."""
+        for value in ticks(self._low, self._high, most):
+            yield value, self.place(value)
+
+    def of(self, value: float) -> float:
+        """Return the place of a value."""
+        return self.place(value * self._factor)
+
+    def place(self, shown: float) -> float:
+        """Return the place of a shown value."""
+        share = (shown - self._low) / (self._high - self._low)
+        return self._first + share * (self._last - self._first)

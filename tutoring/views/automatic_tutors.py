@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from benchmark.models import Run
-from benchmark.plots import CrossPlot, CrossPoint, Estimate
+from benchmark.plots import POINTS, Estimate, PlanePlot, PlanePoint
 from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
 from benchmark.views.plots import PagePlots
 from tutoring.arms.human_sessions import FORM
@@ -48,7 +48,7 @@ def automatic_tutors(request: HttpRequest) -> HttpResponse:
     if figures and request.GET.get("as") == "json" and "plot" not in request.GET:
         return JsonResponse(figures_document(figures))
     plots = PagePlots(request)
-    plane = _plane(figures.arms) if figures else None
+    plane = _plane(figures) if figures else None
     context = {
         "text": text,
         "form": FORM,
@@ -77,22 +77,24 @@ def automatic_tutors(request: HttpRequest) -> HttpResponse:
     return plots.render("tutoring/automatic_tutors.html", context, status=400 if refusal else 200)
 
 
-def _plane(arms: Sequence[TutorArm]) -> CrossPlot | None:
+def _plane(figures: TutorFigures) -> PlanePlot | None:
     """Return the plane of gain against leak of the arms that have both, or None. People differ in mark and colour."""
     points = []
-    for arm in arms:
+    for arm in figures.arms:
         if arm.gain is None or arm.leaks is None:
             continue
         leak, gain = arm.leaks.index, arm.gain.difference
-        across = Estimate(*(100 * value for value in (leak.mean, *leak.interval.interval)))
-        down = Estimate(*(100 * value for value in (gain.mean, *gain.interval)))
-        points.append(CrossPoint(f"{arm.name} → {arm.student}", across, down, kind=2 if arm.is_people else 0))
+        across, down = Estimate(leak.mean, *leak.interval.interval), Estimate(gain.mean, *gain.interval)
+        kind = 2 if arm.is_people else 0
+        points.append(PlanePoint(f"{arm.name} → {arm.student}", across, down, arm.gain.problems, kind))
     if not points:
         return None
-    return CrossPlot(
+    return PlanePlot(
         name="plane",
-        title="Gain against leak with 95 % intervals",
+        title="Gain against leak with 95 % intervals" + (" (simulated)" if figures.simulated else ""),
         points=points,
+        x_scale=POINTS,
+        y_scale=POINTS,
         x_name="leak index, percentage points",
         y_name="gain over neutral, percentage points",
     )

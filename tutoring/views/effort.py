@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, has_role, requires_role
-from benchmark.plots import POINTS, PlanePlot, PlanePoint
+from benchmark.plots import DOLLARS, POINTS, Estimate, PlanePlot, PlanePoint
 from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots
 from tutoring.arms.human_sessions import FORM
@@ -66,7 +66,12 @@ def effort(request: HttpRequest) -> HttpResponse:
 def _plane(figures: EffortFigures) -> PlanePlot | None:
     """Return the cost plane of the arms whose dollars are known; None without any."""
     points = [
-        PlanePoint(one.arm, one.dollars, one.gain.difference, one.gain.low, one.gain.high, one.gain.problems)
+        PlanePoint(
+            one.arm,
+            Estimate(one.dollars),
+            Estimate(one.gain.difference, one.gain.low, one.gain.high),
+            one.gain.problems,
+        )
         for one in figures.plane
         if one.dollars is not None
     ]
@@ -76,10 +81,10 @@ def _plane(figures: EffortFigures) -> PlanePlot | None:
         name="cost-plane",
         title="Cost plane" + (" (simulated)" if figures.simulated else ""),
         points=points,
-        scale=POINTS,
+        x_scale=DOLLARS,
+        y_scale=POINTS,
         x_name="US dollars a session",
         y_name="gain over the neutral arm, points",
-        x_form="{:.3g} dollars",
     )
 
 

@@ -9,11 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmark.plots import (
+    DOLLARS,
     FACTORS,
     POINTS,
     SHARES,
-    CrossPlot,
-    CrossPoint,
     Curve,
     CurvePlot,
     CurvePoint,
@@ -48,20 +47,22 @@ FOREST = ForestPlot(
     ],
 )  # fmt: skip
 PLANE = PlanePlot(
-    name="plane", title=NAME, scale=POINTS, x_name="dollars", y_name="gain, points", x_form="{:.3g} dollars",
-    points=[PlanePoint(NAME, 0.25, 0.1, -0.025, 0.3, 12), PlanePoint("free", 0.0, -0.2, -0.4, 0.1, 8)],
+    name="plane", title=NAME, x_scale=DOLLARS, y_scale=POINTS, x_name="dollars", y_name="gain, points",
+    points=[
+        PlanePoint(NAME, Estimate(0.25), Estimate(0.1, -0.025, 0.3), 12),
+        PlanePoint("free", Estimate(0.0), Estimate(-0.2, -0.4, 0.1), 8),
+    ],
+)  # fmt: skip
+LEAKS = PlanePlot(
+    name="leaks", title=NAME, x_scale=POINTS, y_scale=POINTS, x_name="leak & more", y_name="gain",
+    points=[
+        PlanePoint(NAME, Estimate(0.5, 0.4, 0.6), Estimate(-0.1, -0.2, 0.05), 12, kind=2),
+        PlanePoint("second", Estimate(0.0, -0.05, 0.05), Estimate(0.3, 0.2, 0.4), 8),
+    ],
 )  # fmt: skip
 HEAT = HeatMap(
     name="heat", title=NAME, columns=["a", "b & c", "d"],
     heat_rows=[HeatRow(NAME, [1.0, 0.0, None]), HeatRow("second", [0.25, None, 0.5])],
-)  # fmt: skip
-
-CROSSES = CrossPlot(
-    name="crosses", title=NAME, x_name="leak & more", y_name="gain",
-    points=[
-        CrossPoint(NAME, Estimate(50.0, 40.0, 60.0), Estimate(-10.0, -20.0, 5.0), kind=2),
-        CrossPoint("second", Estimate(0.0, -5.0, 5.0), Estimate(30.0, 20.0, 40.0)),
-    ],
 )  # fmt: skip
 
 
@@ -73,7 +74,7 @@ def texts_of(drawn: ElementTree.Element) -> list[str]:
     return [text.text or "" for text in drawn.iter() if text.tag.endswith("text")]
 
 
-@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT, PLANE, CROSSES], ids=lambda plot: plot.name)
+@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT, PLANE, LEAKS], ids=lambda plot: plot.name)
 def test_files_are_self_contained_and_escaped(plot: Plot) -> None:
     text = plot.svg_file(file_style())
     drawn = ElementTree.fromstring(text)
@@ -92,7 +93,7 @@ def test_files_are_self_contained_and_escaped(plot: Plot) -> None:
     assert max(places) <= height
 
 
-@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT, PLANE, CROSSES], ids=lambda plot: plot.name)
+@pytest.mark.parametrize("plot", [CURVES, FOREST, HEAT, PLANE, LEAKS], ids=lambda plot: plot.name)
 def test_pages_have_a_text_alternative(plot: Plot) -> None:
     drawn = ElementTree.fromstring(plot.drawing().svg())
     assert drawn.get("role") == "img"
@@ -142,13 +143,13 @@ def test_a_forest_plot_shows_numbers_intervals_and_no_difference() -> None:
     assert float(marks[0].get("cx", "0")) > float(reference.get("x1", "0")) > float(marks[1].get("x", "0"))
 
 
-def test_crosses_show_numbered_points_with_both_intervals_and_lists_their_names() -> None:
-    drawn = ElementTree.fromstring(CROSSES.drawing().svg())
-    assert {"1", "2", "2. second", "leak & more", "gain"} <= set(texts_of(drawn))
+def test_a_plane_shows_intervals_in_both_directions_and_both_lines_without_a_difference() -> None:
+    drawn = ElementTree.fromstring(LEAKS.drawing().svg())
+    assert {"1", "2", "leak & more", "gain"} <= set(texts_of(drawn))
     lines = [one.get("class") for one in drawn.iter() if one.tag.endswith("line")]
     assert (lines.count("error"), lines.count("no-difference")) == (4, 2)
-    assert "second: leak &amp; more 0, gain 30" in CROSSES.drawing().svg()
-    assert rows_of(CROSSES)[1] == [NAME, "50.0", "40.0", "60.0", "-10.0", "-20.0", "5.0"]
+    assert "second: +30.0 [+20.0, +40.0] at 0 [−5.0, +5.0]" in LEAKS.drawing().label
+    assert rows_of(LEAKS)[1] == [NAME, "50.0", "40.0", "60.0", "-10.0", "-20.0", "5.0", "12"]
 
 
 def test_long_names_of_a_forest_plot_are_wrapped() -> None:
@@ -211,15 +212,15 @@ def test_a_plane_places_points_by_both_values_and_names_them_in_its_legend_and_t
     assert float(circle[1]) < float(square[3]), "higher gains are above"
     assert "no-difference" in drawn.svg()
     assert rows_of(PLANE) == [
-        ["name", "dollars", "gain, points", "low", "high", "problems"],
-        [NAME, "0.25", "10.0", "-2.5", "30.0", "12"],
-        ["free", "0.0", "-20.0", "-40.0", "10.0", "8"],
+        ["name", "dollars", "low", "high", "gain, points", "low", "high", "problems"],
+        [NAME, "0.25", "", "", "10.0", "-2.5", "30.0", "12"],
+        ["free", "0.0", "", "", "-20.0", "-40.0", "10.0", "8"],
     ]
 
 
 def test_a_plane_of_free_arms_has_an_axis() -> None:
     free = PlanePlot(
-        name="plane", title="", scale=POINTS, x_name="x", y_name="y", x_form="{:g}",
-        points=[PlanePoint("one", 0.0, 0.0, 0.0, 0.0, 1)],
+        name="plane", title="", x_scale=DOLLARS, y_scale=POINTS, x_name="x", y_name="y",
+        points=[PlanePoint("one", Estimate(0.0), Estimate(0.0, 0.0, 0.0), 1)],
     )  # fmt: skip
     assert "nan" not in free.drawing().svg()
