@@ -51,7 +51,7 @@ def run_report(run: Run) -> RunFigures:
 
     The scores of memory probes are always read, because probes do not change the state of the run.
     """
-    fingerprint = _fingerprint(run)
+    fingerprint = run_fingerprint(run)
     cached = CachedRunReport.objects.filter(run=run, fingerprint=fingerprint).first()
     found = _measured(run.pk, fingerprint) if cached is None else _read(run, cached.figures)
     return replace(found, memory=run_memory(run, found.cutoff))
@@ -59,7 +59,7 @@ def run_report(run: Run) -> RunFigures:
 
 def store_report(run: Run) -> RunFigures:
     """Measure the run and store its figures."""
-    fingerprint = _fingerprint(run)
+    fingerprint = run_fingerprint(run)
     figures = measure(run)
     document = {name: value for name, value in asdict(figures).items() if name not in _NOT_STORED}
     CachedRunReport.objects.update_or_create(
@@ -82,10 +82,10 @@ def cached_reports(runs: Sequence[Run]) -> list[RunFigures | None]:
     found: list[RunFigures | None] = []
     for run in runs:
         cached: CachedRunReport | None = getattr(run, "cached_report", None)
-        if cached is not None and cached.fingerprint == _fingerprint(run):
+        if cached is not None and cached.fingerprint == run_fingerprint(run):
             found.append(_read(run, cached.figures))
         else:
-            found.append(_measured(run.pk, _fingerprint(run)) if time.monotonic() < end else None)
+            found.append(_measured(run.pk, run_fingerprint(run)) if time.monotonic() < end else None)
     return found
 
 
@@ -101,7 +101,7 @@ def runs_without_report() -> QuerySet[Run]:
     return Run.objects.exclude(state=Run.State.OPEN).exclude(current)
 
 
-def _fingerprint(run: Run) -> str:
+def run_fingerprint(run: Run) -> str:
     """Return a text that changes with the figures of the run.
 
     A finished run only changes when it is resumed, or when a rejudging replaces verdicts.

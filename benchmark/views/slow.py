@@ -22,7 +22,7 @@ from benchmark.reports.slow import (
     SlowRow,
     SlowRunsError,
     figure_text,
-    slow_report,
+    shown_slow_report,
 )
 from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
 from benchmark.views.plots import PagePlots, ShownPlot
@@ -50,7 +50,7 @@ def slow_programs(request: HttpRequest) -> HttpResponse:
     refusal = ""
     if runs:
         try:
-            report = slow_report(runs)
+            report = shown_slow_report(runs)
         except SlowRunsError as error:
             refusal = str(error)
     query = query_without_page(request)

@@ -8,6 +8,7 @@ from benchmark.reports.slow.figures import (
     SlowReport,
     SlowRow,
     SlowRunsError,
+    shown_slow_report,
     slow_report,
 )
 from benchmark.reports.slow.text import NOTE, FigureText, figure_text, slow_text
@@ -23,6 +24,7 @@ __all__ = [
     "SlowRow",
     "SlowRunsError",
     "figure_text",
+    "shown_slow_report",
     "slow_report",
     "slow_text",
 ]

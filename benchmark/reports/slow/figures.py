@@ -1,16 +1,21 @@
 """Contrasts of the arms of slow programs with `slow-told`, with what each contrast leaves out."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from math import log
 from typing import Any, Literal
+from uuid import UUID
+
+from django.db.models import Count, Max
 
 from benchmark.growth.contrasts import Pair, SlowContrast, mean_contrast, share_contrast
 from benchmark.growth.starts import ARM_PREFIX
 from benchmark.methods.slow import STARTS
 from benchmark.metrics import holm
-from benchmark.models import Run
+from benchmark.models import GrowthCurve, Run, SlowComparison
+from benchmark.reports.cached_report import run_fingerprint
 from benchmark.reports.slow.chains import Key, SlowArm, SlowChain, SlowOutcome, measure_programs, read_arm
 from judge import Verdict
 
@@ -103,6 +108,22 @@ def slow_report(runs: Sequence[Run], *, measure: bool = False) -> SlowReport:
         arms=tuple(_corrected([_compared(arm, told) for arm in others])),
         rows=tuple(_rows([told, *others])),
     )
+
+
+def shown_slow_report(runs: Sequence[Run]) -> SlowReport:
+    """Return `slow_report` without new measurements, computed once in this process for each state of its rows."""
+    curves = GrowthCurve.objects.filter(state=GrowthCurve.State.DONE).aggregate(
+        Count("pk"), Max("finished_at")
+    )
+    comparisons = SlowComparison.objects.aggregate(Count("pk"), Max("pk"))
+    state = tuple(map(run_fingerprint, runs)), tuple(curves.values()), tuple(comparisons.values())
+    return _computed(tuple(run.pk for run in runs), state)
+
+
+@lru_cache(maxsize=16)
+def _computed(keys: tuple[UUID, ...], _state: Hashable) -> SlowReport:
+    found = Run.objects.select_related("dataset").in_bulk(keys)
+    return slow_report([found[key] for key in keys])
 
 
 def _base(runs: Sequence[Run]) -> Run:

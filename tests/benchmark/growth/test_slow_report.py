@@ -1,6 +1,7 @@
 """manage.py slow report and the page, over stored rows: figures, what is left out, and what is refused."""
 
 import json
+import re
 from typing import Any
 from uuid import UUID
 
@@ -8,6 +9,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.roles import Role
@@ -217,6 +219,37 @@ def test_the_page_shows_the_figures_of_the_command(
     assert alone.status_code == 400
     assert "Name one run of slow-told, and at least one run of another arm." in alone.content.decode()
     assert researcher.get(f"/runs/slow/?run={UUID(int=0)}").status_code == 404
+
+
+def test_the_page_follows_measurements_comparisons_and_verdicts(problems: list[Problem], researcher: Client):
+    told = store_slow_run("told", {one: ["TLE", "AC"] for one in problems})
+    growing = store_slow_run("growth", {one: ["AC"] for one in problems})
+
+    def shown() -> str:
+        page = researcher.get(f"/runs/slow/?run={told.pk}&run={growing.pk}").content.decode()
+        return re.sub(r'value="\w{64}"', "", page)  # the token of the form
+
+    pages = [shown()]
+    assert shown() == pages[0]
+    store_curve(problems[0], repaired("told", "AC", 2), growth(1.5, 0.5))
+    store_curve(problems[0], repaired("growth", "AC", 1), growth(1.0, 0.25))
+    pages.append(shown())
+    repair = store_submission(problems[1], repaired("growth", "AC", 1), "python")
+    slow = store_submission(problems[1], SLOW, "python")
+    SlowComparison.objects.create(
+        slow=slow,
+        candidate=repair,
+        recipe_hash="r",
+        judge_version="1",
+        compared=3,
+        difference={},
+        slow_is_wrong=True,
+    )
+    pages.append(shown())
+    Run.objects.filter(pk=growing.pk).update(rejudged_at=timezone.now())
+    growing.items.get(problem=problems[2]).generations.update(hidden_judgement=None)
+    pages.append(shown())
+    assert len(set(pages)) == 4, "each change is shown"
 
 
 def test_the_number_of_queries_does_not_depend_on_the_number_of_chains(
