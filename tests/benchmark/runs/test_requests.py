@@ -27,8 +27,8 @@ GOLDEN = [
     *(name for name in METHODS if name.startswith("slow-")),
 ]
 RUNS = {
-    # The prompts of session arms are those of sessions (tests/tutoring/arms).
-    **{name: ("--method", name) for name in METHODS if not name.startswith("session-")},
+    # The prompts of session arms and leaks are those of sessions (tests/tutoring/arms).
+    **{name: ("--method", name) for name in METHODS if not name.startswith(("session-", "leak"))},
     "icpc-b": ("--method", "episodic+reflexion", "--profile", "icpc-b"),
     "neutral": ("--method", "reflexion", "--set", "feedback=none"),
 }
@@ -160,5 +160,5 @@ def test_the_controls_are_marked_and_the_methods_of_the_papers_are_not() -> None
     assert marked == {
         name
         for name in METHODS
-        if any(c in name for c in ("retry", "random", "oracle-assisted", "session-", "slow-"))
+        if any(c in name for c in ("retry", "random", "oracle-assisted", "session-", "slow-", "leak"))
     }
