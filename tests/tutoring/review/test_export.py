@@ -45,7 +45,9 @@ def wipe() -> None:
 @pytest.fixture
 def reviewed(recorded: SessionFactory, rita: User, rolf: User, judy: User) -> str:
     """Return the export of a session with two differing reviews and their adjudication."""
-    session = recorded("Look at the sample.", "Use a 🐄heap. You misunderstood the problem: it asks for the maximum.")
+    session = recorded(
+        "Look at the sample.", "Use a 🐄heap. You misunderstood the problem: it asks for the maximum."
+    )
     review(rita, "F1", comment="It gives it away.")
     review(rolf, "A1")
     submit(claim(judy, adjudicates=True), reading(session, "F1", comment="It does."))
