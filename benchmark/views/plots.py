@@ -22,6 +22,11 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _FORMS = {"svg": "image/svg+xml", "csv": "text/csv"}
 
 
+def simulated_mark(simulated: bool) -> str:
+    """Return the end of the title of a plot whose figures are simulated, blank for others."""
+    return " (simulated)" if simulated else ""
+
+
 @dataclass(frozen=True)
 class ShownPlot:
     """A plot for a template. `query` is the query string of the page, without those of files and with its &."""

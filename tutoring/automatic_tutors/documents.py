@@ -8,7 +8,7 @@ from typing import Any
 from benchmark.reports.formatting import INTERVAL_NAMES
 from judge.management.tables import aligned
 from tutoring.arms.figures.contrasts import Contrast, Rate
-from tutoring.arms.figures.documents import contrast_json, rate_json
+from tutoring.arms.figures.documents import contrast_json, left_out_json, left_out_lines, rate_json
 from tutoring.automatic_tutors.estimation import BlindingIndex
 from tutoring.automatic_tutors.figures import GainMatrix, MeasuredLeaks, TutorArm, TutorFigures
 
@@ -67,13 +67,7 @@ def figures_text(figures: TutorFigures) -> str:
     ]
     lines += ["", "Guard and money", *aligned(guards)]
     lines += ["", "Gain by student and tutor, points", *_matrix(figures.matrix)]
-    if figures.left_out:
-        left_out = [("left out", "number", "reason", "rows")]
-        left_out += [
-            (one.arm, f"{one.count} {one.what}", one.reason, one.address) for one in figures.left_out
-        ]
-        lines += ["", *aligned(left_out)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *left_out_lines(figures.left_out)])
 
 
 def counts_text(counts: Mapping[Any, int]) -> str:
@@ -157,16 +151,7 @@ def figures_document(figures: TutorFigures) -> dict[str, Any]:
                 "rest": [list(row) for row in matrix.parts.rest],
             },
         },
-        "left_out": [
-            {
-                "arm": one.arm,
-                "what": one.what,
-                "count": one.count,
-                "reason": one.reason,
-                "rows": one.address or None,
-            }
-            for one in figures.left_out
-        ],
+        "left_out": left_out_json(figures.left_out),
     }
 
 

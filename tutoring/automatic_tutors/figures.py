@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
@@ -206,17 +206,12 @@ def _of_student(
             leaks = _leaks_of_people(run, [one.pk for one in rows.people])
             of_compliant = _leaks_of_people(run, compliant)
             limit = yardstick(of_compliant.index.by_session) if of_compliant else None
-            breaches: dict[int, ProblemTally] = {}
-            for one in rows.people:
-                if one.compliant is not None:
-                    tally = breaches.setdefault(one.problem, ProblemTally())
-                    tally.sessions += 1
-                    tally.solved += not one.compliant
+            decided = [(one.problem, one.compliant) for one in rows.people if one.compliant is not None]
             people = TutorArm(
                 name=PEOPLE, student=_student(run), run=None, knows="", cap=None, guarded=False,
                 simulated=own.simulated, address=filter_address(text), solved=rate(of_people),
                 gain=_gain(PEOPLE, of_people, control, rule), people_minus=None,
-                breach=rate(breaches) if breaches else None, leaks=leaks,
+                breach=_breach_rate(decided), leaks=leaks,
                 blinding=_blinding(Session.objects.filter(pk__in=[one.pk for one in rows.people]), rule_set),
             )  # fmt: skip
         arms.append(_automatic(own, control, of_people, limit, rule_set=rule_set, rule=rule))
@@ -323,11 +318,17 @@ def _breaches(run: Run, rule_set: int) -> Rate | None:
     found = Session.objects.filter(work_item__run=run, invalidated=False).annotate(
         found=Subquery(decided_outcome(rule_set).values("verdict")[:1])
     )
+    rows = found.exclude(found=None).order_by().values_list("problem", "found")
+    return _breach_rate([(problem, verdict == COMPLIANT) for problem, verdict in rows])
+
+
+def _breach_rate(decided: Iterable[tuple[int, bool]]) -> Rate | None:
+    """Return the share of breaching sessions, each given as its problem and whether it is compliant; None for none."""
     tallies: dict[int, ProblemTally] = {}
-    for problem, verdict in found.exclude(found=None).order_by().values_list("problem", "found"):
+    for problem, compliant in decided:
         tally = tallies.setdefault(problem, ProblemTally())
         tally.sessions += 1
-        tally.solved += verdict != COMPLIANT
+        tally.solved += not compliant
     return rate(tallies) if tallies else None
 
 

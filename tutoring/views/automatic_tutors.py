@@ -11,7 +11,7 @@ from accounts.roles import Role, requires_role
 from benchmark.models import Run
 from benchmark.plots import POINTS, Estimate, PlanePlot, PlanePoint
 from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
-from benchmark.views.plots import PagePlots
+from benchmark.views.plots import PagePlots, simulated_mark
 from tutoring.arms.human_sessions import FORM
 from tutoring.arms.stopping import STOPPING_RULES
 from tutoring.automatic_tutors.documents import counts_text, figures_document
@@ -91,7 +91,7 @@ def _plane(figures: TutorFigures) -> PlanePlot | None:
         return None
     return PlanePlot(
         name="plane",
-        title="Gain against leak with 95 % intervals" + (" (simulated)" if figures.simulated else ""),
+        title=f"Gain against leak with 95 % intervals{simulated_mark(figures.simulated)}",
         points=points,
         x_scale=POINTS,
         y_scale=POINTS,

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from accounts.roles import Role, has_role, requires_role
 from benchmark.plots import DOLLARS, POINTS, Estimate, PlanePlot, PlanePoint
 from benchmark.views.downloads import file_download
-from benchmark.views.plots import PagePlots
+from benchmark.views.plots import PagePlots, simulated_mark
 from tutoring.arms.human_sessions import FORM
 from tutoring.effort.documents import figures_csv, ratio
 from tutoring.effort.figures import FEWEST_PEOPLE, EffortError, EffortFigures, effort_figures
@@ -79,7 +79,7 @@ def _plane(figures: EffortFigures) -> PlanePlot | None:
         return None
     return PlanePlot(
         name="cost-plane",
-        title="Cost plane" + (" (simulated)" if figures.simulated else ""),
+        title=f"Cost plane{simulated_mark(figures.simulated)}",
         points=points,
         x_scale=DOLLARS,
         y_scale=POINTS,

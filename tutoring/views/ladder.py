@@ -24,7 +24,7 @@ from benchmark.plots import (
 from benchmark.reports.formatting import INTERVAL_NAMES
 from benchmark.views.access import listed_runs, runs_from_query
 from benchmark.views.downloads import file_download
-from benchmark.views.plots import PagePlots
+from benchmark.views.plots import PagePlots, simulated_mark
 from tutoring.arms.human_sessions import FORM
 from tutoring.ladder.documents import figures_csv, figures_document, least_help
 from tutoring.ladder.figures import NEUTRAL, LadderError, LadderFigures, ladder_figures
@@ -79,7 +79,7 @@ def ladder(request: HttpRequest) -> HttpResponse:
 def _plots(figures: LadderFigures) -> list[Plot]:
     """Return the plots of the figures that have values; their names are the keys in the template."""
     plots: list[Plot] = []
-    mark = " (simulated)" if figures.simulated else ""
+    mark = simulated_mark(figures.simulated)
     if figures.curve:
         points = tuple(
             CurvePoint(one.level, one.rate, *one.interval.interval, one.problems) for one in figures.curve

@@ -18,16 +18,13 @@ from benchmark.plots import POINTS, ForestPlot, ForestRow
 from benchmark.rendering import program_diff
 from benchmark.reports.formatting import INTERVAL_NAMES
 from benchmark.reports.memory import SIDES
-from benchmark.views.plots import PagePlots
+from benchmark.views.plots import PagePlots, simulated_mark
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun
 from tutoring.replay.applicability import KINDS, missing_labels, with_label
 from tutoring.replay.estimates import Fit
 from tutoring.replay.text import notices, receptivity_text
 
 for_researchers = requires_role(Role.RESEARCHER)
-
-SIMULATED_MARK = " (simulated)"
-"""The end of the titles and names of figures of simulated models."""
 
 RUNS_LENGTH, CARDS_LENGTH, DRAWS_LENGTH = 25, 50, 20
 """Rows on a page."""
@@ -168,7 +165,7 @@ def _is_simulated(run: ReplayRun) -> bool:
 def _by_model(title: str, name: str, runs: Sequence[ReplayRun]) -> ForestPlot | None:
     """Return one gain of each run; None without any."""
     found = [
-        (f"{run.model_spec}, {run.mode}{SIMULATED_MARK if _is_simulated(run) else ''}", one)
+        (f"{run.model_spec}, {run.mode}{simulated_mark(_is_simulated(run))}", one)
         for run in runs
         for one in (run.figures or {})["gains"]
         if one["name"] == name
@@ -187,7 +184,7 @@ def _by_model(title: str, name: str, runs: Sequence[ReplayRun]) -> ForestPlot | 
 def _plot(name: str, gains: Sequence[Mapping[str, Any]], *, simulated: bool) -> ForestPlot:
     return ForestPlot(
         name=name,
-        title=f"Gains with 95 % intervals{SIMULATED_MARK if simulated else ''}",
+        title=f"Gains with 95 % intervals{simulated_mark(simulated)}",
         estimates=[_forest_row(f"{one['name']}: {one['first']} − {one['second']}", one) for one in gains],
         scale=POINTS,
         axis="first − second, percentage points",

@@ -11,6 +11,7 @@ from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
 from tutoring.arms.figures.contrasts import Contrast, EquivalentFigure, Rate, RatioFigure
 from tutoring.arms.figures.figures import ArmFigures
+from tutoring.arms.figures.rows import LeftOut
 
 CSV_COLUMNS = (
     "figure", "title", "first", "second", "selection", "rule", "problems", "first_sessions", "second_sessions",
@@ -77,11 +78,16 @@ def figures_text(figures: ArmFigures) -> str:
         least = f"more than {one.found.most}" if one.found.least is None else str(one.found.least)
         counted = f"{one.problems} problems, {one.found.most} samples each"
         lines += ["", f"Equivalent samples: {least}; 95 % set: {equivalent_set(one)} ({counted})"]
-    if figures.left_out:
-        rows = [("left out", "number", "reason", "rows")]
-        rows += [(one.arm, f"{one.count} {one.what}", one.reason, one.address) for one in figures.left_out]
-        lines += ["", *aligned(rows)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *left_out_lines(figures.left_out)])
+
+
+def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
+    """Return what is left out as a table of text below an empty line; nothing if nothing is left out."""
+    if not left_out:
+        return []
+    rows = [("left out", "number", "reason", "rows")]
+    rows += [(one.arm, f"{one.count} {one.what}", one.reason, one.address) for one in left_out]
+    return ["", *aligned(rows)]
 
 
 def _rates(figures: ArmFigures) -> list[str]:
@@ -189,17 +195,22 @@ def figures_document(figures: ArmFigures) -> dict[str, Any]:
             }
             for problem in figures.matrix.problems
         ],
-        "left_out": [
-            {
-                "arm": one.arm,
-                "what": one.what,
-                "count": one.count,
-                "reason": one.reason,
-                "rows": one.address or None,
-            }
-            for one in figures.left_out
-        ],
+        "left_out": left_out_json(figures.left_out),
     }
+
+
+def left_out_json(left_out: Sequence[LeftOut]) -> list[dict[str, Any]]:
+    """Return what is left out as JSON values."""
+    return [
+        {
+            "arm": one.arm,
+            "what": one.what,
+            "count": one.count,
+            "reason": one.reason,
+            "rows": one.address or None,
+        }
+        for one in left_out
+    ]
 
 
 def rate_json(one: Rate) -> dict[str, Any]:
