@@ -36,6 +36,7 @@ SLOW_FIXTURES = {
     *STACKS,
     "chromium",
     "filled_var",
+    "inspect_log",
     "postgres",
     "races",
     "run_program",
@@ -45,7 +46,7 @@ SLOW_FIXTURES = {
     "start_stack",
     "two_workers",
 }
-"""The fixtures that start other programs or read large real data. Their tests are marked `slow`."""
+"""The fixtures that start other programs, or read large real data or libraries. Their tests are marked `slow`."""
 
 LONG_FILES = (
     "tests/tutoring/rules/test_detectors.py",

@@ -1,8 +1,9 @@
-"""Access of every role to every URL of the site."""
+"""Access of every role to every command of the site. Access to its pages: test_reads.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -108,8 +109,15 @@ def test_every_url_is_in_these_tables():
     assert None not in names
 
 
+def is_refused(visitor: str, answer: Any) -> bool:
+    """Return whether the visitor was sent to the login page, or refused after a login."""
+    if visitor == "nobody":
+        return answer.status_code == 302 and answer.headers["Location"].startswith("/login/")
+    return answer.status_code == 403
+
+
 @pytest.mark.django_db
-def test_each_view_admits_its_roles_only(caplog: pytest.LogCaptureFixture):
+def test_each_command_admits_its_roles_only(caplog: pytest.LogCaptureFixture):
     caplog.set_level("CRITICAL", "django.request")  # logging hundreds of rejections with tracebacks is slow
     visitors: list[tuple[str, Client, Role | None]] = [("nobody", Client(), None)]
     for name, role in [("roleless", None), *((role.value, role) for role in Role)]:
@@ -120,16 +128,13 @@ def test_each_view_admits_its_roles_only(caplog: pytest.LogCaptureFixture):
         visitors.append((name, client, role))
     wrong = []
     for pattern in patterns(get_resolver()):
-        if pattern.name is None or pattern.name in OPEN:
+        if pattern.name not in COMMANDS:
             continue
         named = pattern.pattern.converters
         address = reverse(pattern.name, kwargs={argument: ARGUMENTS[argument] for argument in named})
-        table, method = (PAGES, "get") if pattern.name in PAGES else (COMMANDS, "post")
         for name, client, role in visitors:
-            answer = getattr(client, method)(address)
-            sent_away = answer.status_code == 302 and answer.headers["Location"].startswith("/login/")
-            refused = sent_away if name == "nobody" else answer.status_code == 403
-            if refused != (role not in table[pattern.name]):
+            answer = client.post(address)
+            if is_refused(name, answer) != (role not in COMMANDS[pattern.name]):
                 wrong.append(f"{name} at {address}: {answer.status_code}")
     assert wrong == []
 

@@ -1,4 +1,4 @@
-"""A GET request never writes: every address of the site, visited by every role."""
+"""Every address of the site, visited by every role: it admits its roles, writes nothing and shows no foreign note."""
 
 from __future__ import annotations
 
@@ -35,18 +35,20 @@ from benchmark.models import (
     blobs,
 )
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
-from tests.config.test_permissions import ARGUMENTS, PAGES, patterns
+from tests.config.test_permissions import ARGUMENTS, PAGES, is_refused, patterns
 from tests.problems import store_doubling
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tests.tutoring.replay.replay_rows import store_replay
-from tests.tutoring.review.browsing import whole
+from tests.tutoring.review.browsing import content
 from tests.tutoring.review.readings import claim, recorded_session
 from tests.tutoring.review.readings import review as submit_review
 from tests.tutoring.studies.designs import design_data
 from tutoring.actions import CloseSession
-from tutoring.models import HintCard, Protocol, Session, Study, TrainingResult
+from tutoring.models import HintCard, PrivateNote, Protocol, Session, Study, TrainingResult
 from tutoring.studies.actions import CloseStudy, FreezeStudy, OfferNext, StopStudy
 from tutoring.studies.design import parse_design
+
+NOTE = "THE-WORDS-OF-A-PRIVATE-NOTE"
 
 SESSION_TABLES = ("accounts_loginsession", "auth_user")
 """Tables that Django itself writes when a visitor logs in or a session is renewed."""
@@ -202,12 +204,17 @@ QUERIES = {
 """Queries without which an address is refused."""
 
 
-def test_a_get_request_writes_nothing(
+def test_each_page_admits_its_roles_writes_nothing_and_shows_notes_to_their_tutor_only(
     visitors: dict[str, Client], arguments: dict[str, dict[str, Any]], caplog: pytest.LogCaptureFixture
 ):
     caplog.set_level("CRITICAL", "django.request")  # refusals with their tracebacks take long
+    tutor = User.objects.get(username=Role.TUTOR)
+    for problem in Problem.objects.all():
+        PrivateNote.objects.create(person=tutor, problem=problem, text=NOTE)
     written: list[str] = []
     shown: set[str] = set()
+    wrong: list[str] = []
+    holding_note: set[tuple[str, str]] = set()
     plots: dict[str, list[int]] = defaultdict(list)
     for pattern in patterns(get_resolver()):
         assert pattern.name
@@ -218,13 +225,19 @@ def test_a_get_request_writes_nothing(
         for visitor, client in visitors.items():
             with refused_writes() as found:
                 answer = client.get(f"{address}?{query}")
-                page = "" if answer.headers.get("Content-Type") == "application/zip" else whole(answer)
+                page = content(answer)
                 for link in re.findall(r'href="(\?[^"]*plot=[^"]*)"', page):
                     plots[pattern.name].append(client.get(f"{address}{unescape(link)}").status_code)
             written += [f"{visitor} at {address}: {sql[:100]}" for sql in found]
             if answer.status_code == 200:
                 shown.add(pattern.name)
+            if pattern.name in PAGES and is_refused(visitor, answer) != (visitor not in PAGES[pattern.name]):
+                wrong.append(f"{visitor} at {address}: {answer.status_code}")
+            if NOTE in page:
+                holding_note.add((visitor, pattern.name))
     assert written == []
+    assert wrong == []
+    assert holding_note == {(Role.TUTOR, name) for name in ("problem", "session", "export_own_sessions")}
     assert PAGES.keys() - shown == set(), "these pages were shown to nobody"
     assert {status for found in plots.values() for status in found} == {200}, "a file of a plot"
     assert {"run_refinement", "study"} <= plots.keys()

@@ -58,6 +58,7 @@ def move(session: SessionUnderTest, name: str) -> None:
             record_verdict(judgement)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES)
 @pytest.mark.django_db(transaction=False)

@@ -1,38 +1,27 @@
-"""Private notes: only their tutor reads them, on two pages and in one export."""
+"""Private notes: only their tutor reads them, on two pages and in one export (also tests/config/test_reads.py)."""
 
 from __future__ import annotations
 
 import zipfile
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import pytest
 from django.apps import apps
 from django.contrib.admin import site
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
-from django.urls import get_resolver, reverse
 
 from accounts.roles import Role
 from benchmark.models import Problem
 from tests.benchmark.reports.conftest import make_run  # noqa: F401  a fixture
-from tests.config.test_permissions import ARGUMENTS, patterns
-from tests.config.test_reads import QUERIES, arguments, visitors  # noqa: F401  fixtures
+from tests.config.test_reads import arguments, visitors  # noqa: F401  fixtures
 from tests.tutoring.dialogues import SessionUnderTest
-from tests.tutoring.review.browsing import client_of, whole
+from tests.tutoring.review.browsing import client_of
 from tutoring.models import PrivateNote, Session, Study
 
 SECRET = "THE-WORDS-OF-A-PRIVATE-NOTE"
-
-
-def content(answer: Any) -> str:
-    """Return the body of a response; of an archive, the bodies of its files."""
-    if answer.headers.get("Content-Type") != "application/zip":
-        return whole(answer)
-    with zipfile.ZipFile(BytesIO(b"".join(answer) if answer.streaming else answer.content)) as archive:
-        return "".join(archive.read(name).decode(errors="replace") for name in archive.namelist())
 
 
 def test_note_is_saved_and_shown_to_its_tutor_beside_the_problem(
@@ -51,29 +40,6 @@ def test_note_is_saved_and_shown_to_its_tutor_beside_the_problem(
     refused = client.post(address, {"text": "x" * 100_001}, headers={"Accept": "application/json"})
     assert (refused.status_code, refused.json()["accepted"]) == (400, False)
     assert client.post("/notes/0/", {"text": "x"}).status_code == 404
-
-
-def test_no_page_or_export_of_anybody_else_holds_a_note(
-    visitors: dict[str, Client],  # noqa: F811
-    arguments: dict[str, dict[str, Any]],  # noqa: F811
-    caplog: pytest.LogCaptureFixture,
-):
-    caplog.set_level("CRITICAL", "django.request")
-    tutor = User.objects.get(username=Role.TUTOR)
-    for problem in Problem.objects.all():
-        PrivateNote.objects.create(person=tutor, problem=problem, text=SECRET)
-    holding: set[tuple[str, str]] = set()
-    for pattern in patterns(get_resolver()):
-        assert pattern.name
-        names = pattern.pattern.converters
-        given = {name: ARGUMENTS[name] for name in names} | arguments.get(pattern.name, {})
-        address = reverse(pattern.name, kwargs={name: given[name] for name in names})
-        for visitor, client in visitors.items():
-            answer = client.get(f"{address}?{QUERIES.get(pattern.name, '')}")
-            if SECRET in content(answer):
-                holding.add((visitor, pattern.name))
-    own = ("problem", "session", "export_own_sessions")
-    assert holding == {(str(Role.TUTOR), name) for name in own}
 
 
 def test_no_command_exports_a_note(

@@ -108,6 +108,7 @@ def status_from_socket(session: SessionUnderTest) -> dict[str, Any]:
     return consumer._status()
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES, last=LAST, debrief=st.booleans())
 @example(moves=["code"] * 5, last="nothing", debrief=True)

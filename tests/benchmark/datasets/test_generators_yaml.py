@@ -181,6 +181,7 @@ _VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(_VALUES)
 def test_any_value_gives_tests_or_faults_and_never_another_error(
     tmp_path_factory: pytest.TempPathFactory, value: Any

@@ -74,6 +74,7 @@ def test_the_probability_follows_from_the_program_and_the_message() -> None:
         probability_right(WORLD, [TRY_AGAIN])
 
 
+@pytest.mark.slow
 def test_draws_depend_on_the_seed_and_occur_as_often_as_stated() -> None:
     bug = next(iter(PROBLEM.bugs))
     messages = [OPENING, wrote(bug), Message("user", hint_text(SLUG, bug, 3))]
@@ -103,6 +104,7 @@ def test_guidance_solves_60_percent_of_what_neutral_messages_leave() -> None:
             assert set(bug.receptivity.values()) == {problem.retry}
 
 
+@pytest.mark.slow
 def test_expected_rates_agree_with_simulated_sessions() -> None:
     def session(seed: int) -> list[str | None]:
         messages, programs = [OPENING], []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+from io import BytesIO
 from typing import Any
 from uuid import uuid4
 
@@ -29,3 +31,11 @@ def whole(answer: Any) -> str:
         return b"".join([chunk async for chunk in answer])
 
     return (async_to_sync(joined)() if answer.streaming else answer.content).decode()
+
+
+def content(answer: Any) -> str:
+    """Return the body of a response; of an archive, the bodies of its files."""
+    if answer.headers.get("Content-Type") != "application/zip":
+        return whole(answer)
+    with zipfile.ZipFile(BytesIO(b"".join(answer) if answer.streaming else answer.content)) as archive:
+        return "".join(archive.read(name).decode(errors="replace") for name in archive.namelist())

@@ -200,6 +200,7 @@ def store_all() -> None:
         stored_figures.store_figures(name, version)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.usefixtures("always_stored")
 def test_stored_figures_equal_the_plain_computation_over_random_histories(

@@ -33,9 +33,8 @@ from tests.config.test_reads import QUERIES, arguments, visitors  # noqa: F401  
 from tests.problems import store_doubling
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, model, start
-from tests.tutoring.review.browsing import client_of, whole
+from tests.tutoring.review.browsing import client_of, content, whole
 from tests.tutoring.review.readings import claim, reading, submit
-from tests.tutoring.test_notes import content
 from tutoring.actions import CloseSession, ConsentMissingError, StartSession
 from tutoring.arms.human_sessions import ErasedMessagesError
 from tutoring.arms.sham_hints import hint_texts
@@ -94,6 +93,7 @@ def rows_of_all_tables() -> str:
     return "".join(found)
 
 
+@pytest.mark.slow
 def test_no_page_export_table_or_log_holds_the_persons_texts(
     visitors: dict[str, Client],  # noqa: F811
     arguments: dict[str, dict[str, Any]],  # noqa: F811
@@ -169,6 +169,7 @@ class UndoError(Exception):
     """Ends a transaction of a property test."""
 
 
+@pytest.mark.slow
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     texts=st.lists(
