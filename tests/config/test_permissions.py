@@ -112,8 +112,8 @@ def test_every_url_is_in_these_tables():
 def is_refused(visitor: str, answer: Any) -> bool:
     """Return whether the visitor was sent to the login page, or refused after a login."""
     if visitor == "nobody":
-        return answer.status_code == 302 and answer.headers["Location"].startswith("/login/")
-    return answer.status_code == 403
+        return bool(answer.status_code == 302 and answer.headers["Location"].startswith("/login/"))
+    return bool(answer.status_code == 403)
 
 
 @pytest.mark.django_db
