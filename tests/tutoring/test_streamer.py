@@ -1,4 +1,6 @@
-"""The log of the streamer."""
+"""The log and the loops of the streamer."""
+
+import asyncio
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -29,3 +31,14 @@ async def test_a_wait_that_the_provider_requests_is_in_the_log(
     [record] = [one for one in caplog.records if one.name == "tutoring.replies.streamer"]
     assert record.getMessage() == "reply 7 waits 0 seconds before its model is called again: rate_limit"
     await streamer.providers["openai", ""].aclose()
+
+
+async def test_text_of_a_stopped_reply_does_not_keep_an_idle_streamer_busy() -> None:
+    """A reply that is stopped leaves its mark of waiting text behind."""
+    streamer = Streamer(1)
+    streamer.text_waiting.set()
+    task = asyncio.create_task(streamer._flush_regularly())
+    async with asyncio.timeout(30):
+        while streamer.text_waiting.is_set():
+            await asyncio.sleep(0)
+    task.cancel()

@@ -400,6 +400,8 @@ class Streamer:
                 await asyncio.sleep(FLUSH_INTERVAL - since_flush)
             if self.active:
                 await self._flush()
+            else:
+                self.text_waiting.clear()  # by a reply that has ended; otherwise this loop would never wait again
 
     async def _flush(self) -> None:
         """Store the text that has arrived, send it to the pages, and end replies that were stopped or lost.
