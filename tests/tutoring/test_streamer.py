@@ -1,7 +1,6 @@
 """The log and the loops of the streamer."""
 
 import asyncio
-
 from types import SimpleNamespace
 from typing import Any, cast
 
