@@ -197,7 +197,7 @@ page.addEventListener("submit", async (event) => {
   try {
     const fields = new FormData(form, event.submitter);
     if (form === message.form) await sendMessage(form, fields);
-    else await sendCommand(form, fields);
+    else if (await sendCommand(form, fields)) insertDraft(event.submitter);
   } finally {
     pendingForms.delete(form);
   }
@@ -230,6 +230,16 @@ async function sendCommand(form, fields) {
   if (answer.accepted) form.reset();
   if (answer.accepted) showNotice("command-notice", answer.message ?? "");
   else showRefusal(answer);
+  return answer.accepted;
+}
+
+/** Put the model draft beside this button into the message field, below the text that is there. */
+function insertDraft(button) {
+  if (!button?.matches("[data-insert-draft]")) return;
+  const text = button.closest("li").querySelector(".draft-text").textContent;
+  message.value = message.value.trim() ? `${message.value.trimEnd()}\n\n${text}` : text;
+  message.dispatchEvent(new Event("input", { bubbles: true }));
+  message.focus();
 }
 
 function showRefusal({ loggedOut, message }) {
@@ -251,6 +261,10 @@ bindShortcuts(page, {
   send(mode) {
     const button = byId(mode === "code" ? "ask-for-code" : "send");
     if (button.checkVisibility() && !button.disabled) message.form.requestSubmit(button);
+  },
+  draft() {
+    const buttons = [...events.querySelectorAll("[data-insert-draft]"), byId("request-draft")].filter((one) => one?.checkVisibility());
+    buttons[0]?.click();
   },
   stop() {
     if (stopForm.hidden || !isWriter) return false;

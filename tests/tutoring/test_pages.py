@@ -257,7 +257,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     keys = {event.kind: set(event.fields) for event in view.events}
     assert keys == {
         "opened": {"samples_only"},
-        "message": {"mode", "text", "html", "debrief", "level"},
+        "message": {"mode", "text", "html", "debrief", "level", "draft_use"},
         "reply": {
             "text",
             "html",
@@ -307,6 +307,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "needs_operator",
         "waiting",
         "outage",
+        "draft_underway",
     }
 
 

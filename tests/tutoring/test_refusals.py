@@ -19,7 +19,16 @@ from accounts.roles import Role
 from benchmark.models import Problem
 from tests.tutoring.dialogues import TALK, SessionUnderTest, start
 from tests.tutoring.test_budgets import move
-from tutoring.actions import AskAgain, CloseSession, Execute, RunSamples, SendMessage, StopReply
+from tutoring.actions import (
+    AskAgain,
+    CloseSession,
+    Execute,
+    InsertDraft,
+    RequestDraft,
+    RunSamples,
+    SendMessage,
+    StopReply,
+)
 from tutoring.actions.base import SessionAction
 from tutoring.protocols import PRESETS, freeze, rules_of
 from tutoring.replies.model_answer import ModelAnswer
@@ -74,6 +83,8 @@ def actions(session: SessionUnderTest, view: TutorView, send_mode: Any) -> dict[
         "ask_again": AskAgain(**about),
         "stop": StopReply(**about, reply_id=reply),
         "run_samples": RunSamples(**about),
+        "request_draft": RequestDraft(**about),
+        "insert_draft": InsertDraft(**about),
         "execute": Execute(**about),
         "close": close_session(session),
     }

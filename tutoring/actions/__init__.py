@@ -17,6 +17,7 @@ from tutoring.actions.messages import (
     consent_of,
     has_scripted_student,
 )
+from tutoring.actions.model_drafts import InsertDraft, RequestDraft
 
 __all__ = [
     "AcceptConsent",
@@ -25,7 +26,9 @@ __all__ = [
     "ConsentMissingError",
     "DraftChangedError",
     "Execute",
+    "InsertDraft",
     "Invalidate",
+    "RequestDraft",
     "RunSamples",
     "SaveDraft",
     "SendMessage",

@@ -33,6 +33,7 @@ from tutoring.protocols import Rules, consent_hash, rules_of
 from tutoring.sessions.assignments import closed_by_study
 from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.dialogue import opening_prompt, sent_text
+from tutoring.sessions.model_drafts import uses_of
 from tutoring.sessions.recording import append_event, queue_reply
 from tutoring.sessions.spending import spending_refusal
 
@@ -198,6 +199,7 @@ class SendMessage(SessionAction):
             sent=sent_text(self.text.strip(), self.mode, session.language),
             check=check_message(context, self.text, self.intended_level),
             intended_level=self.intended_level,
+            model_drafts=uses_of(context.events, self.text),
             phase="debrief" if self.mode == "debrief" else None,
         )
         message = append_event(session, payload, actor=self.person, command=self.command)

@@ -8,9 +8,10 @@ from django.db.models import QuerySet
 
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.ledger import Account
+from benchmark.models.spending import MICRO
 from tutoring.effort.minutes import active_time
 from tutoring.models import Event, Reply, Session, SessionEffort
-from tutoring.models.payloads import ReplyFinished
+from tutoring.models.payloads import ModelDraft, ReplyFinished
 from tutoring.sessions.spending import account_of_reply
 
 VERSION = 1
@@ -56,12 +57,17 @@ def project_effort(session: Session) -> SessionEffort:
 
 
 def _microdollars(session: Session, events: Sequence[Event]) -> int | None:
-    """Return the cost of the session's replies outside the debrief, by the prices of their calls; None: unknown."""
+    """Return the cost of the session's replies outside the debrief and of its model drafts; None: unknown."""
     replies = {reply.pk: reply for reply in Reply.objects.filter(session=session)}
     total = 0
     for event in events:
         if event.kind == Event.Kind.REPLY_FAILED and not event.out_of_protocol:
             return None  # what the provider bills for it is unknown
+        if event.kind == Event.Kind.MODEL_DRAFT:
+            cost = event.payload_as(ModelDraft).cost
+            if cost is None:
+                return None
+            total += round(cost * MICRO)
         if event.kind != Event.Kind.REPLY or event.out_of_protocol:
             continue
         payload = event.payload_as(ReplyFinished)

@@ -2,6 +2,7 @@
 
 from tutoring.models.choices import AbandonReason
 from tutoring.models.effort import SessionEffort
+from tutoring.models.model_drafts import DraftRequest
 from tutoring.models.notes import PrivateNote
 from tutoring.models.program_scores import ProgramScore
 from tutoring.models.protocols import Consent, Protocol
@@ -30,6 +31,7 @@ __all__ = [
     "Consent",
     "Deviation",
     "Draft",
+    "DraftRequest",
     "Event",
     "Finding",
     "Flag",

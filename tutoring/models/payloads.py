@@ -146,12 +146,23 @@ class TutorTurn(Record):
     drafts: list[TutorDraft]
 
 
+class DraftUse(Record):
+    """What became of the model draft in event `draft`.
+
+    "unchanged": the tutor put it into the message field and sent it; "edited": put it there and sent another text;
+    "discarded": never put it there.
+    """
+
+    draft: Count
+    use: Literal["unchanged", "edited", "discarded"]
+
+
 class MessageSent(Payload):
     """The tutor sent a message: `text` as typed, `sent` as the model gets it."""
 
     KIND = EventKind.MESSAGE
-    VERSION = 4
-    """Version 3 adds `intended_level`, version 4 `turn`."""
+    VERSION = 5
+    """Version 3 adds `intended_level`, version 4 `turn`, version 5 `model_drafts`."""
 
     mode: Mode | None
     text: str
@@ -163,6 +174,8 @@ class MessageSent(Payload):
     """Level of help that the tutor chose before writing; null: none was chosen, or the protocol does not ask."""
     turn: TutorTurn | None = None
     """The drafts of a tutor's model; null for the messages of people and of fixed policies."""
+    model_drafts: list[DraftUse] = []
+    """What became of each model draft that the page offered since the message before."""
 
 
 class ReplyStopRequested(Payload):
@@ -330,6 +343,44 @@ class SampleRunFinished(Payload):
     fault: str = ""
 
 
+class DraftRequested(Payload):
+    """The tutor requested a draft of the next message from the protocol's tutor model."""
+
+    KIND = EventKind.DRAFT_REQUESTED
+    VERSION = 1
+
+
+class ModelDraft(Payload):
+    """The tutor model answered the request in event `request`, or failed. Nothing was sent to the student.
+
+    `turn` holds its drafts with the decisions of the guard, null after a failure. `text` is the draft that the page
+    offers, blank if the guard refused all drafts, if no reply was an answer, and if the model proposes to execute the
+    program (`act`). `error_kind` is the kind of provider error, or "spending_limit"; blank without a failure. `cost` is
+    that of the complete replies in US dollars, null if the price or the tokens are unknown.
+    """
+
+    KIND = EventKind.MODEL_DRAFT
+    VERSION = 1
+
+    request: Count
+    text: str
+    act: Literal["talk", "code", "execute"] | None
+    turn: TutorTurn | None
+    usage: list[TokenUsage]
+    cost: Annotated[float, Field(ge=0)] | None
+    error_kind: str = ""
+    message: str = ""
+
+
+class DraftInserted(Payload):
+    """The tutor put the model draft in event `draft` into the message field."""
+
+    KIND = EventKind.DRAFT_INSERTED
+    VERSION = 1
+
+    draft: Count
+
+
 class SessionClosed(Payload):
     """The session ended. `why` is the tutor's choice from the list of reasons."""
 
@@ -436,6 +487,9 @@ AnyPayload = (
     | VerdictRecorded
     | SampleRunRequested
     | SampleRunFinished
+    | DraftRequested
+    | ModelDraft
+    | DraftInserted
     | SessionClosed
     | CommandRefused
     | SessionInvalidated
@@ -505,6 +559,7 @@ _UPGRADES: dict[tuple[str, int], Upgrade] = {
     (EventKind.MESSAGE, 1): _upgrade_message,
     (EventKind.MESSAGE, 2): dict,
     (EventKind.MESSAGE, 3): dict,
+    (EventKind.MESSAGE, 4): dict,
     (EventKind.STOP, 1): _add(reply=None),
     (EventKind.ASKED_AGAIN, 1): _add(message=None),
     (EventKind.REPLY, 1): _upgrade_reply,

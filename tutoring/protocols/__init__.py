@@ -32,6 +32,10 @@ does not count; or, in addition, the model must reply again without a program.""
 AskLevel = Literal["off", "optional", "required"]
 """Whether the tutor states the level of help of a message before writing it."""
 
+DraftKnows = Literal["none", "analysis", "references"]
+"""What the tutor model has for its drafts besides the statement and the dialogue: nothing, the official analysis, or
+analysis and reference programs."""
+
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 Limit = Annotated[int, Field(ge=0)]
 HelpLevel = Annotated[int, Field(ge=0, le=4)]
@@ -80,6 +84,12 @@ class Rules(Record):
     ask_level: AskLevel = "off"
     level_cap: HelpLevel | None = None
     """Highest level of help that a message may have; None: no cap. The levels of reviewers decide whether it holds."""
+    model_drafts: Limit = 0
+    """Drafts of messages that the tutor may request from the tutor model in one session; 0: none. A draft is never sent
+    by itself."""
+    draft_model: str = ""
+    """The tutor model: `provider:model` or LABEL@VERSION; blank: the session's own model."""
+    draft_knows: DraftKnows = "none"
     characters_per_second: int | None = None
     """Pace at which a reply is shown, the same for every model; None: as it arrives."""
     seconds_to_first_word: int | None = None
@@ -105,6 +115,11 @@ class Rules(Record):
         return f"{_SEES[self.tutor_sees]} {_MAY_SAY[self.tutor_may_say]}{growth}{samples}"
 
     @property
+    def draft_policy(self) -> str:
+        """What the tutor may request from the tutor model, in words for the tutor; blank without model drafts."""
+        return _REQUESTS_DRAFTS.format(self.model_drafts) if self.model_drafts else ""
+
+    @property
     def help_levels(self) -> tuple[SpecificityLevel, ...]:
         """The levels of help of the protocol's codebook, lowest first."""
         rules = current_rule_set() if self.rule_set is None else rule_set(self.rule_set)
@@ -118,7 +133,7 @@ class Rules(Record):
     def to_json(self) -> dict[str, Any]:
         """Return the rules as `Protocol.rules` stores them."""
         stored = self.model_dump(mode="json", by_alias=True)
-        for name in ("show_growth", "sample_runs", "maximum_seconds_shown", "ask_level", "level_cap"):
+        for name in _LATER_SETTINGS:
             if (
                 stored[name] == Rules.model_fields[name].default
             ):  # protocols without the field keep their hash
@@ -141,11 +156,21 @@ class Rules(Record):
         return Rules(**{**dict(self), **changes})
 
 
+_LATER_SETTINGS = (
+    "show_growth", "sample_runs", "maximum_seconds_shown", "ask_level", "level_cap", "model_drafts", "draft_model",
+    "draft_knows",
+)  # fmt: skip
+
 _SEES_GROWTH = "During the session you may look at the measured growth of each program’s running time."
 
 _RUNS_SAMPLES = (
     "You may run the latest program on the samples, up to {} times in a session. These runs spend no execution, are "
     "recorded, and reviewers see them."
+)
+
+_REQUESTS_DRAFTS = (
+    "You may ask a language model for a draft of your next message, up to {} times in a session. You decide what you "
+    "send, and the rules apply to it. Drafts are recorded, and reviewers see them."
 )
 
 _SEES: dict[TutorSees, str] = {

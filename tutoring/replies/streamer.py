@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -32,6 +32,7 @@ from benchmark.processes import Heartbeat
 from benchmark.processes.heartbeat import INTERVAL as HEARTBEAT_INTERVAL
 from benchmark.providers import (
     Completed,
+    ModelSpec,
     Provider,
     ProviderError,
     ReasoningDelta,
@@ -46,6 +47,7 @@ from benchmark.providers import (
 )
 from tutoring.notifications import STREAMERS, TextChunk, notify_storage_delay, notify_text
 from tutoring.replies.model_answer import ModelAnswer
+from tutoring.replies.model_drafts import claim_drafts, write_draft
 from tutoring.replies.storage import (
     ClaimedReply,
     Delta,
@@ -166,6 +168,7 @@ class Streamer:
         self.active: dict[int, ActiveReply] = {}
         self.providers: dict[tuple[str, str], Provider] = {}
         self.model_tests: set[asyncio.Task[None]] = set()
+        self.drafts: set[asyncio.Task[None]] = set()
         self.text_waiting = asyncio.Event()
         self.replies_waiting = asyncio.Event()
         self.flushing = asyncio.Lock()
@@ -184,7 +187,7 @@ class Streamer:
             for reply in self.active.values():
                 if reply.task is not None:
                     reply.task.cancel()
-            for task in self.model_tests:
+            for task in self.model_tests | self.drafts:
                 task.cancel()
             for provider in self.providers.values():
                 await provider.aclose()
@@ -201,10 +204,11 @@ class Streamer:
                 await sync_to_async(heartbeat.end)()
 
     def _doing(self) -> str:
-        """Return the number of replies and tests of models in progress in words; "" without any."""
+        """Return the numbers of replies, tests and drafts of models in progress in words; "" without any."""
         counts = [
             (len(self.active), "reply", "replies"),
             (len(self.model_tests), "model test", "model tests"),
+            (len(self.drafts), "model draft", "model drafts"),
         ]
         return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts if count)
 
@@ -232,12 +236,26 @@ class Streamer:
                     self.active[claimed.pk] = reply
                     reply.task = asyncio.create_task(self._write(reply))
             for test in await self._stored(claim_tests):
-                task = asyncio.create_task(perform_test(test))
-                self.model_tests.add(task)
-                task.add_done_callback(self.model_tests.discard)
+                self._begin(self.model_tests, perform_test(test))
+            for request in await self._stored(claim_drafts):
+                self._begin(self.drafts, write_draft(request, self._provider))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.replies_waiting.wait(), _CLAIM_INTERVAL)
             self.replies_waiting.clear()
+
+    @staticmethod
+    def _begin(tasks: set[asyncio.Task[None]], work: Coroutine[object, object, None]) -> None:
+        """Begin the work, and keep its task in the set until it ends."""
+        task = asyncio.create_task(work)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    async def _provider(self, spec: ModelSpec) -> Provider:
+        """Return the open provider of the model. Raises ProviderError."""
+        server = (spec.provider, spec.endpoint)
+        if server not in self.providers:
+            self.providers[server] = await asyncio.to_thread(open_provider, spec)
+        return self.providers[server]
 
     async def _stored(self, write: Callable[[], T]) -> T:
         """Return what `write` returns; repeat it until the database accepts it, for example after the disk was full."""
@@ -307,10 +325,7 @@ class Streamer:
     async def _stream(self, reply: ActiveReply) -> None:
         """Collect the model's answer. Raises ProviderError, also after REPLY_TIMEOUT seconds without new text."""
         spec = parse_model_spec(reply.claimed.model_spec)
-        server = (spec.provider, spec.endpoint)
-        provider = self.providers.get(server)
-        if provider is None:
-            provider = self.providers[server] = await asyncio.to_thread(open_provider, spec)
+        provider = await self._provider(spec)
         parameters = reply.claimed.parameters
         if draws_by_seed(spec):
             parameters = replace(parameters, seed=draw_seed(f"reply {reply.claimed.pk}", parameters.seed))

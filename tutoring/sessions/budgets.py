@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tutoring.models import Event, Session
-from tutoring.models.payloads import ReplyFinished, SampleRunFinished, SampleRunRequested
+from tutoring.models.payloads import ModelDraft, ReplyFinished, SampleRunFinished, SampleRunRequested
 from tutoring.protocols import Rules
 
 
@@ -23,6 +23,8 @@ class SessionBudget:
     session_limit: int
     sample_runs_used: int
     sample_runs_limit: int
+    model_drafts_used: int
+    model_drafts_limit: int
 
     @property
     def code_generations_left(self) -> int:
@@ -37,6 +39,10 @@ class SessionBudget:
         return max(0, self.sample_runs_limit - self.sample_runs_used)
 
     @property
+    def model_drafts_left(self) -> int:
+        return max(0, self.model_drafts_limit - self.model_drafts_used)
+
+    @property
     def words(self) -> str:
         """The budget as a sentence for the tutor."""
         samples = (
@@ -44,10 +50,15 @@ class SessionBudget:
             if self.sample_runs_limit
             else ""
         )
+        drafts = (
+            f"{self.model_drafts_left} of {self.model_drafts_limit} model drafts left. "
+            if self.model_drafts_limit
+            else ""
+        )
         return (
             f"{self.code_generations_left} of {self.code_generations_limit} generations of code and "
             f"{self.executions_left} of {self.executions_limit} "
-            f"{'execution' if self.executions_limit == 1 else 'executions'} left. {samples}"
+            f"{'execution' if self.executions_limit == 1 else 'executions'} left. {samples}{drafts}"
             f"Session {self.session_words} on this problem."
         )
 
@@ -62,7 +73,7 @@ class SessionBudget:
 def count_budget(session: Session, events: list[Event], rules: Rules) -> SessionBudget:
     """Return the budget of a session from all of its events (docs/spec.md 8.1).
 
-    A failed execution or sample run does not count, nor does the debrief.
+    A failed execution, sample run or model draft does not count, nor does the debrief.
     """
     payloads = [
         event.payload for event in events if event.kind == Event.Kind.REPLY and not event.out_of_protocol
@@ -73,6 +84,7 @@ def count_budget(session: Session, events: list[Event], rules: Rules) -> Session
         event.payload for event in events if event.kind in (Event.Kind.SAMPLE_RUN, Event.Kind.SAMPLE_RESULT)
     ]
     faults = sum(event.kind == Event.Kind.EXECUTION_FAULT for event in events)
+    drafts = [event.payload_as(ModelDraft) for event in events if event.kind == Event.Kind.MODEL_DRAFT]
     return SessionBudget(
         code_generations_used=sum(reply.generation is not None for reply in replies),
         code_generations_limit=rules.code_generations,
@@ -85,4 +97,6 @@ def count_budget(session: Session, events: list[Event], rules: Rules) -> Session
         sample_runs_used=sum(isinstance(one, SampleRunRequested) for one in runs)
         - sum(isinstance(one, SampleRunFinished) and one.verdict is None for one in runs),
         sample_runs_limit=rules.sample_runs,
+        model_drafts_used=sum(draft.turn is not None for draft in drafts),
+        model_drafts_limit=rules.model_drafts,
     )

@@ -12,8 +12,20 @@ from tutoring.models import Event, Reply, Session
 from tutoring.models.payloads import ReplyFailed, ReplyFinished
 from tutoring.protocols import Rules, rules_of
 from tutoring.sessions.budgets import SessionBudget, count_budget
+from tutoring.sessions.model_drafts import offered_draft, unfinished_request
 
-Command = Literal["talk", "code", "debrief", "ask_again", "stop", "run_samples", "execute", "close"]
+Command = Literal[
+    "talk",
+    "code",
+    "debrief",
+    "ask_again",
+    "stop",
+    "run_samples",
+    "request_draft",
+    "insert_draft",
+    "execute",
+    "close",
+]
 """Commands of a tutor. The first three send a message in that mode."""
 
 
@@ -64,6 +76,11 @@ class SessionContext:
         return [(event, reply) for event, reply in replies if isinstance(reply, ReplyFinished) and reply.code]
 
     @cached_property
+    def draft_underway(self) -> bool:
+        """Whether the tutor model writes a draft of the next message."""
+        return unfinished_request(self.events) is not None
+
+    @cached_property
     def debrief_open(self) -> bool:
         """Whether the protocol allows messages after the end. The model must have replied before."""
         replied = any(event.kind == Event.Kind.REPLY for event in self.events)
@@ -105,6 +122,7 @@ class SessionContext:
             or self._refused_by_reply(command)
             or self._refused_by_budget(command)
             or self._refused_by_samples(command)
+            or self._refused_by_drafts(command)
         )
 
     def refuse_unless_allowed(self, command: Command) -> None:
@@ -138,12 +156,14 @@ class SessionContext:
     def _refused_by_budget(self, command: Command) -> str | None:
         budget, open_ = self.budget, self.session.state == Session.State.OPEN
         match command:
-            case "talk" | "code" | "ask_again" if open_ and not budget.code_generations_left:
+            case "talk" | "code" | "ask_again" | "request_draft" if (
+                open_ and not budget.code_generations_left
+            ):
                 return (
                     f"All {budget.code_generations_limit} generations of code are used. Execute the latest program, "
                     "or close the session."
                 )
-            case "talk" | "code" | "debrief" if self.missing_reply is not None:
+            case "talk" | "code" | "debrief" | "request_draft" if self.missing_reply is not None:
                 return "The last reply failed or is empty. Request it again before you send another message."
             case "stop" if open_ and budget.stops_used >= budget.stops_limit:
                 return f"{budget.stops_limit} replies were stopped in this session. No more can be stopped."
@@ -152,6 +172,21 @@ class SessionContext:
             case "execute" if not budget.executions_left:
                 return "The execution is used."
         return None
+
+    def _refused_by_drafts(self, command: Command) -> str | None:
+        limit, message = self.budget.model_drafts_limit, "Write the message yourself."
+        if command not in ("request_draft", "insert_draft"):
+            return None
+        if not limit:
+            return "This protocol has no model drafts."
+        if command == "insert_draft":
+            return None if offered_draft(self.events) else "There is no draft for the next message."
+        reasons = {
+            f"Drafts need a program. {message}": not self.programs,
+            "A draft is being written.": self.draft_underway,
+            f"All {limit} model drafts are used. {message}": not self.budget.model_drafts_left,
+        }
+        return next((reason for reason, holds in reasons.items() if holds), None)
 
     def _refused_by_samples(self, command: Command) -> str | None:
         if command != "run_samples":

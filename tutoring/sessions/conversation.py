@@ -29,6 +29,7 @@ from tutoring.models import Draft, Event, Reply, ReplyDelta, Session
 from tutoring.models.payloads import (
     ExecutionRequested,
     MessageSent,
+    ModelDraft,
     ReplyFailed,
     ReplyFinished,
     SampleRunFinished,
@@ -47,7 +48,9 @@ from tutoring.sessions.programs import unchanged
 from tutoring.sessions.reply_stream import ReplyStream
 from tutoring.sessions.spending import SPENDING_LIMIT
 
-PageCommand = Literal["send", "code", "ask_again", "stop", "run_samples", "execute", "close"]
+PageCommand = Literal[
+    "send", "code", "ask_again", "stop", "run_samples", "request_draft", "insert_draft", "execute", "close"
+]
 """Commands of the tutor's page. "send" sends a message that requests no code."""
 
 OUTAGE_PATIENCE = timedelta(seconds=4)
@@ -63,6 +66,8 @@ SHOWN_TO_TUTORS = (
     Event.Kind.VERDICT,
     Event.Kind.SAMPLE_RUN,
     Event.Kind.SAMPLE_RESULT,
+    Event.Kind.DRAFT_REQUESTED,
+    Event.Kind.MODEL_DRAFT,
     Event.Kind.CLOSED,
     Event.Kind.INVALIDATED,
 )
@@ -194,6 +199,8 @@ class TutorView:
     """Why the judge has not begun with the submitted program, in words; empty otherwise."""
     outage: datetime | None
     """Since when no process can write the reply that the tutor waits for; None if one can."""
+    draft_underway: bool
+    """Whether the tutor model writes a draft of the next message."""
 
     @property
     def may(self) -> dict[PageCommand, bool]:
@@ -243,6 +250,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
         needs_operator=context.needs_operator,
         waiting=waiting_for_judge(session),
         outage=outage,
+        draft_underway=context.draft_underway,
     )
 
 
@@ -269,6 +277,8 @@ def page_refusals(context: SessionContext) -> dict[PageCommand, str | None]:
         "ask_again": "ask_again",
         "stop": "stop",
         "run_samples": "run_samples",
+        "request_draft": "request_draft",
+        "insert_draft": "insert_draft",
         "execute": "execute",
         "close": "close",
     }
@@ -428,11 +438,13 @@ def _fields(event: Event, rules: Rules) -> dict[str, Any]:
                 "html": render_markdown(message.text, number=event.seq),
                 "debrief": event.out_of_protocol,
                 "level": message.intended_level,
+                "draft_use": _draft_use(message),
             }
         case ReplyFinished() as reply:
             fields = _reply_fields(event, reply, rules)
-        case ReplyFailed(error_kind=kind):
-            fields = {"cause": _cause_of(kind)}
+        case ReplyFailed() | ModelDraft() as ended:
+            fields = ended.model_dump(include={"text", "act"})
+            fields["cause"] = _cause_of(ended.error_kind) if ended.error_kind else ""
         case ExecutionRequested(generation=generation) | SampleRunRequested(generation=generation):
             fields = {"generation": generation}
         case VerdictRecorded() as verdict:
@@ -446,6 +458,12 @@ def _fields(event: Event, rules: Rules) -> dict[str, Any]:
         case SessionInvalidated(reason=reason):
             fields = {"reason": reason}
     return fields
+
+
+def _draft_use(message: MessageSent) -> str:
+    """Return whether the message is a model draft, "unchanged" or "edited"; blank if it is neither."""
+    used = [one.use for one in message.model_drafts if one.use != "discarded"]
+    return used[-1] if used else ""
 
 
 def _samples_only(event: Event) -> bool:

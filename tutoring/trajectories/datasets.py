@@ -16,7 +16,14 @@ import yaml
 
 from tutoring.checks.findings import GENERATION_LIMIT
 from tutoring.models import DEBRIEF, Session
-from tutoring.models.payloads import MessageSent, ReplyFinished, SessionOpened, TutorTurn, final_verdict
+from tutoring.models.payloads import (
+    MessageSent,
+    ModelDraft,
+    ReplyFinished,
+    SessionOpened,
+    TutorTurn,
+    final_verdict,
+)
 from tutoring.trajectories.record_schema import payload_of
 
 Record = dict[str, Any]
@@ -69,7 +76,7 @@ _DRAW = {
 _DRAFT = {
     "session": "string", "event": "int32", "model": "string", "guard": "string", "draft": "int32", "text": "string",
     "diagnosis": "string", "level": "int32", "act": "string", "refused": ["string"], "fault": "string",
-    "sent": "bool",
+    "sent": "bool", "use": "string",
 }  # fmt: skip
 
 
@@ -260,12 +267,17 @@ def _draws(record: Record) -> Iterator[Record]:
 
 
 def _drafts(record: Record) -> Iterator[Record]:
-    """Yield a row for each draft of an automatic tutor, with the decision of the guard."""
-    for event in record["events"]:
-        turn = getattr(payload_of(event), "turn", None)
+    """Yield a row for each draft of a tutor's model, with the decision of the guard and what a person made of it."""
+    payloads = [payload_of(event) for event in record["events"]]
+    messages = [one for one in payloads if isinstance(one, MessageSent)]
+    uses = {one.draft: one.use for message in messages for one in message.model_drafts}
+    for event, payload in zip(record["events"], payloads, strict=True):
+        turn, offered = getattr(payload, "turn", None), isinstance(payload, ModelDraft)
         if not isinstance(turn, TutorTurn):
             continue
         for number, draft in enumerate(turn.drafts, 1):
+            passed = number == len(turn.drafts) and turn.guard in ("sent", "off")
+            use = uses.get(event["seq"], "discarded") if offered and passed else None
             yield {
                 "session": record["id"],
                 "event": event["seq"],
@@ -274,7 +286,8 @@ def _drafts(record: Record) -> Iterator[Record]:
                 "draft": number,
                 **draft.model_dump(include={"text", "diagnosis", "level", "act", "fault"}),
                 "refused": [f"{one.clause}: {one.quotation or one.explanation}" for one in draft.refusals],
-                "sent": number == len(turn.drafts) and turn.guard in ("sent", "off"),
+                "sent": passed and (not offered or use == "unchanged"),
+                "use": use,
             }
 
 
@@ -334,7 +347,7 @@ Written by Hintbench.
 | rows of labels | {labels} |
 | automatic findings | {findings} |
 | draws of replayed hints | {draws} |
-| drafts of automatic tutors | {drafts} |
+| drafts of tutors' models | {drafts} |
 
 ## Tables
 
@@ -359,8 +372,10 @@ that the card's own dialogue was continued. `applicability` holds the labels of 
 first draw and blind to model, arm and outcome: is the message true of this program (yes, partly, no)? `right` is the
 verdict on all tests; null means not judged.
 
-`drafts` has a row for each draft of an automatic tutor, a language model, for the message or execution `event`. `guard`
-is the decision: sent; off (no guard); guard_exhausted or unparsable (the student got "Please try again." instead).
+`drafts` has a row for each draft of a tutor's model. An automatic tutor wrote it for the message or execution `event`.
+If `event` is a `model_draft`, a person requested it: `use` is unchanged, edited (the person sent another text) or
+discarded, and null for drafts that the page did not offer. `guard` is the decision: sent (to the student, or to the
+person); off (no guard); guard_exhausted or unparsable (the student got "Please try again.", the person no draft).
 `refused` names the clauses that the guard found, each with its passage. `diagnosis` is private: the student never got
 it. `fault` says why a reply was no answer.
 

@@ -42,6 +42,11 @@ class TrajectoryEntry:
     findings: list[Finding]
     """The automatic findings in the event; empty for a person who may not see them."""
 
+    @property
+    def about_drafts(self) -> bool:
+        """Whether the event is about model drafts, which reviewers see after their review only."""
+        return self.kind in (Event.Kind.DRAFT_REQUESTED, Event.Kind.MODEL_DRAFT, Event.Kind.DRAFT_INSERTED)
+
 
 @dataclass(frozen=True)
 class Trajectory:

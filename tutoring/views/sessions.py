@@ -26,6 +26,8 @@ from tutoring.actions import (
     ConsentMissingError,
     DraftChangedError,
     Execute,
+    InsertDraft,
+    RequestDraft,
     RunSamples,
     SaveDraft,
     SendMessage,
@@ -179,6 +181,18 @@ def execute(request: HttpRequest, session_id: UUID) -> None:
 def run_samples(request: HttpRequest, session_id: UUID) -> None:
     """Run the latest program on the samples. Field: command."""
     RunSamples(session_id=session_id, person=person_of(request), command=command_id(request)).execute()
+
+
+@command
+def request_draft(request: HttpRequest, session_id: UUID) -> None:
+    """Request a draft by the tutor model. Field: command."""
+    RequestDraft(session_id=session_id, person=person_of(request), command=command_id(request)).execute()
+
+
+@command
+def insert_draft(request: HttpRequest, session_id: UUID) -> None:
+    """Record that the page puts the model draft on offer into the message field. Field: command."""
+    InsertDraft(session_id=session_id, person=person_of(request), command=command_id(request)).execute()
 
 
 @command

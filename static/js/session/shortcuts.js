@@ -3,10 +3,10 @@
 const byId = (id) => document.getElementById(id);
 
 /**
- * Bind the shortcuts. `message` is the message field; `send(mode)` sends it; `stop()` stops the reply and returns false
- * if there is none; `focusLevel()` moves the focus to the choice of the level of help and returns false if there is none; `scrollToEnd()` scrolls to the latest message; `showPane(name)` shows a part of a narrow page.
+ * Bind the shortcuts. `message` is the message field; `send(mode)` sends it; `draft()` puts the model draft into the field or
+ * requests one; `stop()` stops the reply and returns false if there is none; `focusLevel()` moves the focus to the choice of the level of help and returns false if there is none; `scrollToEnd()` scrolls to the latest message; `showPane(name)` shows a part of a narrow page.
  */
-export function bindShortcuts(page, { message, focusLevel, send, stop, scrollToEnd, showPane }) {
+export function bindShortcuts(page, { message, focusLevel, send, draft, stop, scrollToEnd, showPane }) {
   const conversation = byId("conversation");
 
   function focusEvent(step) {
@@ -34,6 +34,7 @@ export function bindShortcuts(page, { message, focusLevel, send, stop, scrollToE
       showPane("conversation");
       focusLevel();
     },
+    d: draft,
     j: () => focusEvent(1),
     k: () => focusEvent(-1),
     l: () => {

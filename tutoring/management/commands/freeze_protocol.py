@@ -8,6 +8,9 @@ from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmark.model_calls import catalogue
+from benchmark.model_calls.catalogue import CatalogueError
+from benchmark.providers import ModelSpecError
 from judge import LANGUAGES
 from tutoring.protocols import PRESETS, Rules, freeze
 from tutoring.rules import current_rule_set
@@ -15,7 +18,8 @@ from tutoring.rules import current_rule_set
 SETTINGS = (
     "language", "code_generations", "sessions", "stops", "tutor_sees", "tutor_may_say", "uninvited_code",
     "draft_check", "debrief", "hide_model", "show_growth", "sample_runs", "ask_level",
-    "level_cap", "characters_per_second", "seconds_to_first_word", "maximum_seconds_shown",
+    "level_cap", "model_drafts", "draft_model", "draft_knows", "characters_per_second", "seconds_to_first_word",
+    "maximum_seconds_shown",
 )  # fmt: skip
 
 _FIELDS = {field.serialization_alias or name: name for name, field in Rules.model_fields.items()}
@@ -83,6 +87,8 @@ def read_setting(name: str, text: str) -> Any:
     kind = Rules.model_fields[_FIELDS[name]].annotation
     if name == "language":
         values: dict[str, Any] = {language: language for language in LANGUAGES}
+    elif name == "draft_model":
+        return _model_name(text)
     elif name == "level_cap":
         values = {"none": None} | {str(one.level): one.level for one in current_rule_set().levels}
     elif kind is bool:
@@ -100,3 +106,20 @@ def read_setting(name: str, text: str) -> Any:
     if text not in values:
         raise CommandError(f"{name} must be one of: {', '.join(values)}; not {text!r}.")
     return values[text]
+
+
+def _model_name(text: str) -> str:
+    """Return the name of the tutor model as the protocol stores it: the row's version, or `provider:model`.
+
+    "none" is the session's own model. Raises CommandError for an unknown or inactive model.
+    """
+    if text == "none":
+        return ""
+    try:
+        spec, row = catalogue.choose(text)
+    except (CatalogueError, ModelSpecError) as error:
+        raise CommandError(f"draft_model: {error}") from None
+    if row is None:
+        return str(spec)
+    catalogue.freeze(row)
+    return f"{row.label}@{row.version}"
