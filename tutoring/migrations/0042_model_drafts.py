@@ -85,7 +85,7 @@ class Migration(migrations.Migration):
                     "replies",
                     models.JSONField(
                         default=list,
-                        help_text="The complete replies of the tutor model with their tokens, so that none is requested again.",
+                        help_text="The complete replies of the tutor model with their tokens; none is requested again.",
                     ),
                 ),
                 (

@@ -29,7 +29,7 @@ class DraftRequest(Claimable):
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED, db_index=True)
     replies = models.JSONField(
         default=list,
-        help_text="The complete replies of the tutor model with their tokens, so that none is requested again.",
+        help_text="The complete replies of the tutor model with their tokens; none is requested again.",
     )
     price = models.JSONField(
         null=True,

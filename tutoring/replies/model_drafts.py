@@ -73,7 +73,7 @@ class _DroppedError(Exception):
 
 @dataclass(frozen=True)
 class Draft:
-    """A claimed request with what its turn needs."""
+    """A claimed request with what the turn of the tutor model needs."""
 
     row: DraftRequest
     spec: ModelSpec
@@ -87,7 +87,7 @@ class Draft:
 
 @dataclass
 class _Outcome:
-    """The draft on offer with its turn; after a failure its kind and message."""
+    """The draft on offer and the record of all drafts; after a failure its kind and message."""
 
     answer: TutorAnswer | None = None
     turn: TutorTurn | None = None
