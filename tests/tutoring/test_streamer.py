@@ -41,3 +41,5 @@ async def test_text_of_a_stopped_reply_does_not_keep_an_idle_streamer_busy() -> 
         while streamer.text_waiting.is_set():
             await asyncio.sleep(0)
     task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -240,7 +240,10 @@ class Streamer:
             for request in await self._stored(claim_drafts):
                 self._begin(self.drafts, write_draft(request, self._provider))
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.replies_waiting.wait(), _CLAIM_INTERVAL)
+                async with asyncio.timeout(
+                    _CLAIM_INTERVAL
+                ):  # `wait_for` may swallow a cancellation (Python 3.11)
+                    await self.replies_waiting.wait()
             self.replies_waiting.clear()
 
     @staticmethod
@@ -409,7 +412,8 @@ class Streamer:
         while True:
             with contextlib.suppress(TimeoutError):
                 timeout = _STOP_CHECK_INTERVAL if self.active else HEARTBEAT
-                await asyncio.wait_for(self.text_waiting.wait(), timeout)
+                async with asyncio.timeout(timeout):  # `wait_for` may swallow a cancellation (Python 3.11)
+                    await self.text_waiting.wait()
             since_flush = time.monotonic() - self.flushed_at
             if since_flush < FLUSH_INTERVAL:
                 await asyncio.sleep(FLUSH_INTERVAL - since_flush)
