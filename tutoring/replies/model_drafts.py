@@ -42,7 +42,7 @@ from benchmark.retrieval import split_analysis
 from tutoring.arms.policy import RemainingBudget, TutorView
 from tutoring.arms.tutor.answer import TutorAnswer
 from tutoring.arms.tutor.settings import KNOWN
-from tutoring.arms.tutor.turn import Conduct, Turn
+from tutoring.arms.tutor.turn import Conduct, Turn, check_in_thread
 from tutoring.checks.contexts import draft_context
 from tutoring.models import DraftRequest, Event, Session
 from tutoring.models.payloads import ModelDraft, TokenUsage, TutorTurn
@@ -228,7 +228,7 @@ def _read(claimed: DraftRequest) -> Draft:
         spec=parse_model_spec(model.spec),
         parameters=Parameters.from_json(model.parameters or {}),
         account=account,
-        conduct=Conduct(model.spec, HIGHEST_LEVEL, guard=True, template_hash=""),
+        conduct=Conduct(model.spec, HIGHEST_LEVEL, guard=True, template_hash="", check=check_in_thread),
         rules=context.rules,
         view=_view(context, problem),
         context=draft_context(row.session, context.events, context.rules.tutor_may_say),

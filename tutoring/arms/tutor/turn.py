@@ -6,8 +6,9 @@ the replies.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from benchmark.prompts import Prompt
@@ -26,6 +27,23 @@ _MOST_UNPARSABLE = 2
 """Replies of a turn that are no JSON; after them the turn ends without a message."""
 
 
+Guard = Callable[[TutorAnswer, TutorView, MessageContext, int | None], Awaitable[list[GuardRefusal]]]
+
+
+async def check_here(
+    answer: TutorAnswer, view: TutorView, context: MessageContext, cap: int | None
+) -> list[GuardRefusal]:
+    """Return the refusals of the guard without leaving this thread, so that the turn suspends for replies only."""
+    return refusals(answer, view, context, cap)
+
+
+async def check_in_thread(
+    answer: TutorAnswer, view: TutorView, context: MessageContext, cap: int | None
+) -> list[GuardRefusal]:
+    """Return the refusals of the guard from another thread: the detectors take too long for a shared event loop."""
+    return await asyncio.to_thread(refusals, answer, view, context, cap)
+
+
 @dataclass(frozen=True)
 class Conduct:
     """The tutor's model as the record names it, the highest level of a message (None: no bound), and the guard."""
@@ -34,6 +52,7 @@ class Conduct:
     cap: int | None
     guard: bool
     template_hash: str
+    check: Guard = field(default=check_here, compare=False)
 
 
 class Turn:
@@ -70,7 +89,7 @@ class Turn:
                     return None, self._record("unparsable")
                 self._prompt = next_prompt(self._prompt, text, unparsable_text(str(error)))
                 continue
-            found = self._refusals(answer)
+            found = await self._refusals(answer)
             fields = answer.model_dump(exclude={"message"})
             self._drafts.append(TutorDraft(text=answer.message, refusals=found, **fields))
             if not found:
@@ -79,11 +98,11 @@ class Turn:
                 return None, self._record("guard_exhausted")
             self._prompt = next_prompt(self._prompt, text, refused_text(found))
 
-    def _refusals(self, answer: TutorAnswer) -> list[GuardRefusal]:
+    async def _refusals(self, answer: TutorAnswer) -> list[GuardRefusal]:
         """Return why the draft may not be sent. Without a guard, only an execution without a program is refused."""
         if not self._conduct.guard and answer.act != "execute":
             return []
-        return refusals(answer, self._view, self._context, self._cap)
+        return await self._conduct.check(answer, self._view, self._context, self._cap)
 
     def _record(self, guard: Any, answer: TutorAnswer | None = None) -> TutorTurn:
         level = answer.level if answer else None
