@@ -22,7 +22,8 @@ NAMES = Names(statement="Farmer Claude counts his cows.", model="lab-7b-chat")
 PIECES = st.sampled_from(
     ["GPT-4o", "mini", "`", "``", "\n", "```\n", "```python\n", "~~~\n", " ", "I'm ", "Cla", "ude", "as ", "o3",
      "-mini", "word ", "made by ", "Goog", "le", "Qwen2.5", "Coder", ".", "(", "llama ", "3", "lab-",
-     "7b-chat", "x", "\r", "\u2028", "words " * 25, "trained by the large language model ", "y" * 150, "`" + "-" * 450]
+     "7b-chat", "x", "\r", "\u2028", "words " * 25, "trained by the large language model ", "y" * 150, "`" + "-" * 450,
+     "\u2011", "4o", "As ", "GPT", ",", " from ", "Meta", " AI"]
 )  # fmt: skip
 
 
@@ -34,6 +35,13 @@ PIECES = st.sampled_from(
         ("I'm lab-7b-chat, trained by DeepSeek.", f"I'm {MASK}, trained by {MASK}."),
         ("Farmer Claude has cows.", "Farmer Claude has cows."),
         ("I am Claude.", f"I am {MASK}."),
+        ("GPT\u20114o mini and GPT 4 write kimi-k2.", f"{MASK} and {MASK} write {MASK}."),
+        ("As GPT, I know it as gpt, by name.", f"As {MASK}, I know it as gpt, by name."),
+        (
+            "I'm Opus 4. Llama 3.1 from Meta, Phi-4 by Microsoft.",
+            f"I'm {MASK}. {MASK} from {MASK}, {MASK} by {MASK}.",
+        ),
+        ("In my training at Google, meta data; Meta AI.", f"In my training at {MASK}, meta data; {MASK}."),
         ("Let o1 be the first object; google maps.", "Let o1 be the first object; google maps."),
         ("`GPT-4` is a variable", "`GPT-4` is a variable"),
         ("```python\ngemini = 1\n```\nSo says Gemini.", f"```python\ngemini = 1\n```\nSo says {MASK}."),

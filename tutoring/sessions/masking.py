@@ -18,8 +18,8 @@ from tutoring.protocols import rules_of
 
 MASK = "[name hidden]"
 
-_DIGITS = r"-?\d[\w.]*"
-_SPACED_DIGITS = r"[ -]?\d[\w.]*"
+_DIGITS = r"-?\d(?:[\w.]*\w)?"
+_SPACED_DIGITS = r"[ -]?\d(?:[\w.]*\w)?"
 
 _NAMES = {
     **dict.fromkeys(("chatgpt", "chat-gpt", "codellama", "code-llama"), f"(?:{_SPACED_DIGITS})?"),
@@ -29,11 +29,11 @@ _NAMES = {
     **dict.fromkeys(
         ("claude", "anthropic", "gemini", "gemma", "mistral", "mixtral", "codestral", "qwq", "grok"), ""
     ),
-    **dict.fromkeys(
-        ("cohere", "kimi", "moonshot", "zhipu", "nemotron", "starcoder", "hunyuan", "doubao"), ""
-    ),
+    **dict.fromkeys(("cohere", "moonshot", "zhipu", "nemotron", "starcoder", "hunyuan", "doubao"), ""),
     **dict.fromkeys(("o1", "o2", "o3", "o4", "o5"), "-(?:mini|preview|pro)"),
-    "gpt": rf"(?:{_DIGITS}|-?oss)",
+    "gpt": rf"(?:{_SPACED_DIGITS}|-?oss)",
+    "kimi": r"(?:[ -]k\d(?:[\w.]*\w)?)?",
+    **dict.fromkeys(("meta", "google"), "[ -]ai"),
     "llama": _SPACED_DIGITS,
     "qwen": r"[\d.]*",
     "glm": _DIGITS,
@@ -51,7 +51,7 @@ _COMMON_NAMES = {
     **dict.fromkeys(
         ("nvidia", "phi", "falcon", "yi", "nova", "bard", "copilot", "gpt", "ernie", "minimax"), ""
     ),
-    **dict.fromkeys(("baidu", "tencent", "bytedance"), ""),
+    **dict.fromkeys(("baidu", "tencent", "bytedance", "opus", "sonnet", "haiku"), ""),
     "command": "[ -]r",
 }
 """Names with other meanings. They are masked only where a phrase says that they name the model."""
@@ -71,8 +71,12 @@ _VARIANT = (
 )
 _SPEAKS_OF_ITSELF = (
     r"\b(?:i(?: a|['’])m|name is|called|named|(?:trained|developed|created|made|built|provided|released) by|"
-    r"(?:model|assistant) (?:by|from))(?: an?| the)?(?: (?:ai|large|language|model|assistant|version of)){0,3} "
+    r"(?:model|assistant) (?:by|from)|training (?:at|by))(?: an?| the)?"
+    r"(?: (?:ai|large|language|model|assistant|version of)){0,3} "
 )
+
+_HYPHENS = dict.fromkeys(map(ord, "\u2010\u2011\u2013"), "-")
+"""Other characters that models write between the parts of a name."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
@@ -142,6 +146,7 @@ class Names:
     def unfinished(self, line: str) -> int:
         """Return the position in an unfinished line from which a name may be arriving, else the line's length."""
         own = self.own.lower()
+        line = line.translate(_HYPHENS)
         roots = (*_ROOTS, own) if own else _ROOTS
         # A name has at most two words.
         last_word = line.rfind(" ") + 1
@@ -160,10 +165,11 @@ class Names:
         return len(line)
 
     def _matches(self, line: str) -> Iterator[_Match]:
+        plain = line.translate(_HYPHENS)
         found = sorted(
             _Match(Span(*match.span("name")), match.start())
             for pattern in _patterns(self.own, self.statement)
-            for match in pattern.finditer(line)
+            for match in pattern.finditer(plain)
         )
         end = 0
         for match in found:
@@ -173,8 +179,8 @@ class Names:
 
 
 @lru_cache(maxsize=256)
-def _patterns(own: str, statement: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of names that are masked anywhere, and where the model speaks of itself."""
+def _patterns(own: str, statement: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of names that are masked anywhere, and of those where the model speaks of itself."""
     names = [re.escape(root) + rest for root, rest in _NAMES.items()]
     names += [re.escape(own)] if re.search(r"\d", own) else []
     anywhere = [
@@ -185,6 +191,10 @@ def _patterns(own: str, statement: str) -> tuple[re.Pattern[str], re.Pattern[str
     return (
         re.compile(rf"(?<![\w-])(?P<name>(?:{'|'.join(anywhere)}){_VARIANT})(?![\w])", flags),
         re.compile(rf"{_SPEAKS_OF_ITSELF}(?P<name>(?:{every}){_VARIANT})(?![\w])", flags),
+        re.compile(rf"(?-i:\bAs) (?P<name>(?:{every}){_VARIANT})(?=,)", flags),
+        re.compile(
+            rf"(?<![\w-])(?:{every}){_VARIANT},? (?:by|from) (?P<name>(?:{every}){_VARIANT})(?![\w])", flags
+        ),
     )
 
 
@@ -257,14 +267,14 @@ class StreamMask:
         cut = min(code.open, self.names.unfinished(line))
         for (start, end), _ in matches:
             # A name may continue with the word that is arriving.
-            continues = re.fullmatch(r"[ -]?[\w.-]*", line[end:]) is not None
+            continues = re.fullmatch(r"[ -]?[\w.-]*", line[end:].translate(_HYPHENS)) is not None
             if start < cut < end or continues:
                 cut = min(cut, start)
         beginning = mask(line[:cut], [span for span, _ in matches if span.end <= cut])
         ready = beginning[self.shown :]
         self.shown = max(self.shown, len(beginning))
         passages = [*code.closed, *(Span(match.start, match.name.end) for match in matches)]
-        settled = _settled(line, cut, passages)
+        settled = _settled(line.translate(_HYPHENS), cut, passages)
         if settled:
             self.shown -= len(mask(line[:settled], [span for span, _ in matches if span.end <= settled]))
             self.line, self.is_continued = line[settled:], True
