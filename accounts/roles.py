@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.core.exceptions import PermissionDenied
+from django.db.models import prefetch_related_objects
 from django.http import HttpRequest, HttpResponseBase
 
 
@@ -35,7 +36,7 @@ def roles_of(person: Person) -> frozenset[Role]:
 
 def own_roles(person: User) -> frozenset[Role]:
     """Return the roles that were given to the account, whether it is active or not. Superusers are admins."""
-    roles = {Role(name) for name in person.groups.values_list("name", flat=True) if name in set(Role)}
+    roles = {Role(group.name) for group in person.groups.all() if group.name in set(Role)}
     return frozenset(roles | {Role.ADMIN} if person.is_superuser else roles)
 
 
@@ -52,6 +53,8 @@ def requires_role(
     def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
         def checked(request: HttpRequest, *arguments: Any, **keywords: Any) -> HttpResponseBase:
+            if isinstance(request.user, User):
+                prefetch_related_objects([request.user], "groups")  # read once for the whole request
             held = roles_of(request.user)
             if not held:
                 raise PermissionDenied("Your account has no role yet. Ask an administrator to give you one.")

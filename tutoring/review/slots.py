@@ -96,7 +96,6 @@ def occupying_reviews(rule_set: int, now: datetime) -> QuerySet[Review]:
 def needing_review(rule_set: int, now: datetime) -> SessionQuerySet:
     """Return the sessions with a free slot, those with one review first."""
     counted = occupying_reviews(rule_set, now).values("session").annotate(slots=Count("*"))
-    of_session = counted.filter(session=OuterRef("pk")).values("slots")
     # Sessions with both submitted reviews have an outcome, so only those with an open review are counted.
     open_now = Review.objects.filter(rule_set=rule_set, state=Review.State.OPEN).values("session")
     full = counted.filter(session__in=open_now, slots=len(Review.INDEPENDENT))
@@ -105,9 +104,15 @@ def needing_review(rule_set: int, now: datetime) -> SessionQuerySet:
         .exclude(pk__in=ReviewOutcome.objects.filter(rule_set=rule_set).values("session"))
         .exclude(pk__in=full.values("session"))
         # Only for the order: a count of the queue leaves it out.
-        .annotate(occupied_slots=Coalesce(Subquery(of_session), 0))
+        .annotate(occupied_slots=occupied_slots(rule_set, now))
         .order_by("-occupied_slots", F("recorded_at"), "pk")
     )
+
+
+def occupied_slots(rule_set: int, now: datetime) -> Coalesce:
+    """Return the expression for the number of a session's occupied slots for independent reviews."""
+    counted = occupying_reviews(rule_set, now).values("session").annotate(slots=Count("*"))
+    return Coalesce(Subquery(counted.filter(session=OuterRef("pk")).values("slots")), 0)
 
 
 def needing_adjudication(rule_set: int, now: datetime) -> SessionQuerySet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from benchmark.reports.formatting import INTERVAL_NAMES
 from tutoring.models import Deviation, Study
 from tutoring.studies.analysis import Figures
 from tutoring.studies.design import FrozenDesign, parse_frozen
@@ -50,13 +51,14 @@ def methods_text(study: Study, flow: Flow, figures: Figures | None) -> str:
 def _design(study: Study, frozen: FrozenDesign, flow: Flow) -> str:
     design = frozen.design
     rehearsal = " It is a rehearsal and no evidence." if study.rehearsal else ""
+    strata = "without strata" if design.strata == "none" else f"stratified by {design.strata}"
     return (
         "### Design\n\n"
-        f"{design.title}: study {study.name}, version {study.version}, SHA-256 of the design "
+        f"“{design.title}” is version {study.version} of the study {study.name}, SHA-256 of the design "
         f"{study.design_hash}.{rehearsal} "
         f"Of {flow.considered} problems considered, {flow.eligible} were eligible. Each was assigned to "
         f"{design.tutors_per_problem} of {len(design.tutors)} tutors by a seed that the server drew when the "
-        f"design was frozen ({_day(study.frozen_at)}), stratified by {design.strata}. The study is {study.state}. Of "
+        f"design was frozen ({_day(study.frozen_at)}), {strata}. The study is {study.state}. Of "
         f"{flow.assigned} assignments, {sum(arm.boxes['analysed'] for arm in flow.arms)} were analysed."
     )
 
@@ -79,7 +81,7 @@ def _result(figures: Figures | None) -> str:
     return (
         f"### Result\n\nOutcome: {figures.outcome}. {one.first} less {one.second} over {one.problems} problems: "
         f"{100 * one.difference:+.1f} points (95 % interval {100 * one.low:+.1f} to {100 * one.high:+.1f}, "
-        f"{one.method}; {p}). These problems could show a difference of {100 * one.detectable:.0f} points."
+        f"{INTERVAL_NAMES[one.method]}; {p}). These problems could show a difference of {100 * one.detectable:.0f} points."
         f"{early}{simulated}"
     )
 

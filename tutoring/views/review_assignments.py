@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
-from tutoring.models import AuditEntry, Protocol, Review, Study
+from tutoring.models import AuditEntry, Protocol, Review, Session, Study
 from tutoring.review.actions import role_for
 from tutoring.review.bulk_assignment import (
     LARGEST_BATCH,
@@ -23,7 +23,7 @@ from tutoring.review.bulk_assignment import (
     SessionFilter,
     plan_assignments,
 )
-from tutoring.review.slots import ORIGINS
+from tutoring.review.slots import ORIGINS, occupied_slots
 from tutoring.rules import current_rule_set
 from tutoring.views.requests import PAGE_SIZE, command_id, number_field, person_of
 from tutoring.views.review_requests import people_with, requested_origins
@@ -68,7 +68,9 @@ def review_assignments(request: HttpRequest) -> HttpResponse:
             "selection": selection,
             "query": request.GET,
             "count": count,
-            "sessions": found.listed()[:PAGE_SIZE],
+            "sessions": Session.objects.listed()
+            .annotate(occupied_slots=occupied_slots(version, now))
+            .in_order(found.values_list("pk", flat=True)[:PAGE_SIZE]),
             "largest": LARGEST_BATCH,
             "needs": [(name, NEEDS_NAMES[name]) for name in NEEDS],
             "origins": [(name, ORIGIN_NAMES[name]) for name in ORIGINS],

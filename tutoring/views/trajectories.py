@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -44,12 +44,17 @@ OUTCOMES = [
 """Values of the outcome filter. A claimed outcome is no verdict and has a value of its own."""
 
 
-def _filtered(request: HttpRequest) -> QuerySet[Session]:
+def _shown(sessions: SessionQuerySet) -> SessionQuerySet:
+    """Select the related rows that the list and the exports show."""
+    return sessions.listed().select_related("tutor", "judgement")
+
+
+def _filtered(request: HttpRequest) -> SessionQuerySet:
     """Return the sessions that match the filters in the address, newest first.
 
     Filters: origin, state, outcome, q (text in problem or file), and those of `_with_origin_filters`.
     """
-    sessions = readable_sessions(person_of(request)).listed().select_related("tutor", "judgement")
+    sessions = readable_sessions(person_of(request))
     if _sees_policies(request):
         sessions = _with_origin_filters(request, sessions)
     if state := request.GET.get("state"):
@@ -105,11 +110,13 @@ def _with_origin_filters(request: HttpRequest, sessions: SessionQuerySet) -> Ses
 @for_trajectory_readers
 def trajectory_list(request: HttpRequest) -> HttpResponse:
     """List all sessions, tutored here or imported."""
+    page = requested_page(request, _filtered(request).values_list("pk", flat=True))
     return render(
         request,
         "tutoring/trajectory_list.html",
         {
-            "trajectories": requested_page(request, _filtered(request)),
+            "page": page,
+            "sessions": _shown(Session.objects.all()).in_order(page.object_list),
             "query": query_without_page(request),
             "outcomes": OUTCOMES,
             "origins": [
@@ -163,7 +170,7 @@ def export_one(request: HttpRequest, session_id: UUID) -> StreamingHttpResponse:
 @for_trajectory_readers
 def export_all(request: HttpRequest) -> StreamingHttpResponse:
     """Send the sessions that match the filters, one line of JSON each."""
-    sessions = _filtered(request).prefetch_related(*RECORDED).iterator(chunk_size=200)
+    sessions = _shown(_filtered(request)).prefetch_related(*RECORDED).iterator(chunk_size=200)
     return _download(request, sessions, "trajectories.jsonl")
 
 

@@ -116,7 +116,7 @@ def rate(tallies: Tallies) -> Rate:
 
 @lru_cache(maxsize=72)
 def _rate_of(counted: CountedChains, rule: StoppingRule) -> Rate:
-    return rate(counted.tallies(rule))
+    return rate(counted.tallies[rule])
 
 
 def arm_rate(arm: ArmRows, rule: StoppingRule) -> Rate:

@@ -1,33 +1,46 @@
 """The rows behind the figures of arms: outcomes of sessions by problem, and what is left out with its reason.
 
-The number of queries depends on the number of runs alone: chains with equal outcomes are counted by the database.
+The number of queries depends on the number of runs alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.db.models import BooleanField, Count, ExpressionWrapper, Max, Min, OuterRef, Q, QuerySet, Subquery
-from django.db.models.fields.json import KeyTextTransform
+from django.db.models import (
+    BooleanField,
+    Count,
+    ExpressionWrapper,
+    F,
+    Func,
+    Max,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+    Value,
+)
 from django.urls import reverse
 
 from benchmark.methods import METHODS, SettingsError
-from benchmark.models import Judgement, Problem, Rejudging, Run, WorkItem
+from benchmark.models import Judgement, LanguageModel, Problem, Rejudging, Run, WorkItem
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.providers.worlds import StoppingRule
 from benchmark.runner.manifest import hash_of_problems
 from tutoring.arms.human_sessions import matching_sessions, names_attempts, uncounted_by
 from tutoring.arms.methods import POLICIES, PREFIX
 from tutoring.arms.recorded_starts import STARTS
-from tutoring.arms.stopping import is_solved
+from tutoring.arms.stopping import STOPPING_RULES, solving_rules
 from tutoring.arms.transcript import PROTOCOL
-from tutoring.models import Event, Session
+from tutoring.models import Event, Protocol, Session
 from tutoring.review.content import COMPLIANT
 from tutoring.review.solve_rates import ProblemTally, decided_outcome
 
@@ -88,19 +101,20 @@ class CountedChains:
     chains: Mapping[int, Mapping[str, int]]
     yoked: Mapping[UUID, tuple[int, str]]
     """Of a yoked run: problem and outcomes of the chain that begins with a session of a person."""
-    _tallies: dict[StoppingRule, Mapping[int, ProblemTally]] = field(default_factory=dict)
 
-    def tallies(self, rule: StoppingRule) -> Mapping[int, ProblemTally]:
-        """Return the numbers of solved and of all chains under the rule, by problem."""
-        if rule not in self._tallies:
-            self._tallies[rule] = {
-                problem: ProblemTally(
-                    sum([count for text, count in outcomes.items() if is_solved(rule, text)]),
-                    sum(outcomes.values()),
-                )
-                for problem, outcomes in self.chains.items()
-            }
-        return self._tallies[rule]
+    @cached_property
+    def tallies(self) -> Mapping[StoppingRule, Mapping[int, ProblemTally]]:
+        """The numbers of solved and of all chains by stopping rule and problem."""
+        found: dict[StoppingRule, dict[int, ProblemTally]] = {rule: {} for rule in STOPPING_RULES}
+        for problem, outcomes in self.chains.items():
+            total, solved = 0, [0] * len(STOPPING_RULES)
+            for text, count in outcomes.items():
+                total += count
+                for place in solving_rules(text):
+                    solved[place] += count
+            for rule, number in zip(STOPPING_RULES, solved, strict=True):
+                found[rule][problem] = ProblemTally(number, total)
+        return found
 
 
 @dataclass
@@ -130,7 +144,7 @@ class ArmRows:
 
     def tallies(self, rule: StoppingRule) -> Mapping[int, ProblemTally]:
         """See `CountedChains.tallies`."""
-        return self.counted.tallies(rule)
+        return self.counted.tallies[rule]
 
     def address(self, problem: ComparedProblem | None = None) -> str:
         """Return the address of the list of the run's chains, or of those at one problem."""
@@ -187,7 +201,7 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2)
     changed = _changed_runs(runs, known.values())
     hashes = _problem_hashes(runs, changed, known)
     states = _states_of_items(runs)
-    sessions = _states_of_sessions(runs)
+    sessions = _states_of_sessions(runs, states)
     arms = [_arm(run, sessions[run.pk]) for run in runs]
     for arm in arms:
         _leave_out_items(arm, states[arm.run.pk], left_out)
@@ -304,21 +318,25 @@ def _sessions_of(run: Run) -> QuerySet[Session]:
 class _SessionsState(NamedTuple):
     """What changes with the counted chains of a run: each number only grows."""
 
-    sessions: int
+    chains: int
+    """The finished chains, each of which has a session."""
     invalidated: int
     rejudgings: int
     """The applied rejudgings of the site, which replace verdicts."""
 
 
-def _states_of_sessions(runs: Sequence[Run]) -> dict[UUID, _SessionsState]:
-    """Return the state of the sessions of each run. Runs two queries."""
+def _states_of_sessions(
+    runs: Sequence[Run], states: Mapping[UUID, Counter[str]]
+) -> dict[UUID, _SessionsState]:
+    """Return the state of the sessions of each run. Runs two queries, which read none of the counted sessions."""
     rejudgings = Rejudging.objects.filter(state=Rejudging.State.APPLIED).count()
-    rows = Session.objects.filter(work_item__run__in=runs).order_by().values_list("work_item__run")
-    counts = rows.annotate(sessions=Count("pk"), invalidated=Count("pk", filter=Q(invalidated=True)))
-    found = {run.pk: _SessionsState(0, 0, rejudgings) for run in runs}
-    for run, sessions, invalidated in counts:
-        found[run] = _SessionsState(sessions, invalidated, rejudgings)
-    return found
+    left_out = Session.objects.filter(invalidated=True).order_by()
+    items = WorkItem.objects.filter(pk__in=left_out.values("work_item"), run__in=runs).order_by()
+    invalidated = dict(items.values_list("run").annotate(Count("pk")))
+    return {
+        run.pk: _SessionsState(states[run.pk][WorkItem.State.DONE], invalidated.get(run.pk, 0), rejudgings)
+        for run in runs
+    }
 
 
 def _arm(run: Run, state: _SessionsState) -> ArmRows:
@@ -340,19 +358,15 @@ def _counted(
     """Return the counted chains of a run. They are cached until the state of its sessions changes."""
     chains: dict[int, dict[str, int]] = defaultdict(dict)
     yoked: dict[UUID, tuple[int, str]] = {}
+    session_of = dict(starts or ())
     sessions = Session.objects.filter(work_item__run=run, invalidated=False).order_by()
-    if starts is None:
-        rows = sessions.values_list("problem", "program_outcomes").annotate(chains=Count("pk"))
-        for problem, outcomes, count in rows:
-            chains[problem][outcomes] = count
-    else:
-        session_of = dict(starts)
-        for problem, chain, outcomes in sessions.values_list(
-            "problem", "work_item__chain", "program_outcomes"
-        ):
-            chains[problem][outcomes] = chains[problem].get(outcomes, 0) + 1
+    rows = sessions.values_list("problem", "program_outcomes", "work_item__chain")
+    for problem, outcomes, chain in rows:
+        of_problem = chains[problem]
+        of_problem[outcomes] = of_problem.get(outcomes, 0) + 1
+        if session_of:
             yoked[session_of[problem, chain]] = (problem, outcomes)
-    return CountedChains(dict(chains), yoked)
+    return CountedChains(chains, yoked)
 
 
 def _starts(run: Run) -> dict[tuple[int, int], UUID]:
@@ -434,6 +448,16 @@ _UNCOUNTED = "of a rehearsal, or of a study that still runs"
 """The reason of sessions that no page links to, because studies conceal them."""
 
 
+_OPENED_HASH = Func(
+    F("data"),
+    Value("problem_hash"),
+    arg_joiner=" ->> ",
+    template="(%(expressions)s)",
+    output_field=TextField(),
+)
+"""The hash in the data of an opening event. Django's transform parses the data three times in SQLite."""
+
+
 def _people(
     text: str, run: Run, in_arms: set[int], hashes: Mapping[int, str], rule_set: int
 ) -> tuple[list[HumanSession], list[LeftOut]]:
@@ -452,21 +476,24 @@ def _people(
         matching.order_by()
         .annotate(
             uncounted=ExpressionWrapper(Q(pk__in=uncounted_by(text)), output_field=BooleanField()),
-            problem_hash=Subquery(opened.values(hashed=KeyTextTransform("problem_hash", "data"))[:1]),
+            problem_hash=Subquery(opened.values(hashed=_OPENED_HASH)[:1]),
             found=Subquery(decided_outcome(rule_set).values("verdict")[:1]),
         )
         .values_list(
-            "problem_id", "opened_at", "pk", "uncounted", "outcome", "code_generations", "invalidated", "model_spec",
-            "model__content_hash", "protocol__content_hash", "problem_hash", "judgement", "judgement__problem_hash",
-            "judgement__replaces", "found",
+            "problem_id", "pk", "uncounted", "outcome", "code_generations", "invalidated", "model_spec",
+            "model", "protocol", "problem_hash", "judgement", "judgement__problem_hash", "judgement__replaces",
+            "found",
         ),
-        key=lambda row: (row[0], row[1] is None, row[1], row[2]),
+        key=lambda row: row[:2],
     )  # fmt: skip
     replaced = _replaced_hashes(hashes)
+    protocols = Protocol.objects.filter(content_hash=_protocol_hash(run)).values_list("pk", flat=True)
+    same_protocol = frozenset(protocols)
+    model_hashes = dict(LanguageModel.objects.values_list("pk", "content_hash"))
     people: list[HumanSession] = []
     without: dict[str, list[UUID]] = defaultdict(list, {_UNCOUNTED: []})
     for (
-        problem, _, pk, of_study, outcome, used, invalid, spec, model, protocol, opened_with, judgement, judged_with,
+        problem, pk, of_study, outcome, used, invalid, spec, model, protocol, opened_with, judgement, judged_with,
         former, found
     ) in rows:  # fmt: skip
         hashed = judged_with if former else opened_with
@@ -474,9 +501,9 @@ def _people(
             reason = _UNCOUNTED
         elif invalid:
             reason = "invalidated"
-        elif protocol != _protocol_hash(run):
+        elif protocol not in same_protocol:
             reason = f"another protocol than {_protocol_name(run)}"
-        elif not _same_model(spec, model, run):
+        elif not _same_model(spec, model_hashes.get(model), run):
             reason = f"another model or other parameters than {run.model or run.model_spec}"
         elif problem not in in_arms:
             reason = "no run has a session on the problem"
