@@ -81,8 +81,8 @@ def _result(figures: Figures | None) -> str:
     return (
         f"### Result\n\nOutcome: {figures.outcome}. {one.first} less {one.second} over {one.problems} problems: "
         f"{100 * one.difference:+.1f} points (95 % interval {100 * one.low:+.1f} to {100 * one.high:+.1f}, "
-        f"{INTERVAL_NAMES[one.method]}; {p}). These problems could show a difference of {100 * one.detectable:.0f} points."
-        f"{early}{simulated}"
+        f"{INTERVAL_NAMES[one.method]}; {p}). These problems could show a difference of {100 * one.detectable:.0f} "
+        f"points.{early}{simulated}"
     )
 
 
