@@ -7,7 +7,9 @@ named programs whose verdicts used to depend on load.
 
 from __future__ import annotations
 
+import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,9 +23,14 @@ from tests.judge.corpus import Program, programs
 
 PARTS = ("named", "labels", "fidelity", "hostile")
 REPEATS = 20
-"""Judgements of each named program in one run of the part."""
+"""Judgements of each named program; this part has one run."""
 
-JOBS = 2
+JOBS = 8
+"""Judgements at the same time. Beside busy processes, each has a small share of a CPU, and several programs sleep."""
+
+PROGRESS = 15.0
+"""Seconds between two lines of progress."""
+
 PRACTICE_PROBLEMS = Path(__file__).parent.parent / "benchmark" / "practice_problems"
 INPUT, ANSWER = "5\n3 1 4 1 5\n", "14\n"
 BOMBS = judge.Limits(time=0.2, memory=48 * MEBIBYTE, output=MEBIBYTE)
@@ -57,13 +64,38 @@ class Case:
     fork_server: bool = False
 
 
+class Progress:
+    """The number of judged programs of one run, printed to standard error from time to time."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._start = self._printed = time.monotonic()
+        self._count = 0
+        self._changing = threading.Lock()
+
+    def advance(self) -> None:
+        """Count one more judged program."""
+        with self._changing:
+            self._count += 1
+            now = time.monotonic()
+            if now - self._printed < PROGRESS:
+                return
+            self._printed = now
+        print(
+            f"{self._title}: {self._count} judged after {now - self._start:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
 def measure(parts: Sequence[str], rounds: int, packages: Sequence[Path]) -> int:
-    """Print the flips of each part in each round. Return their number."""
+    """Print the flips of each part in each round, and the progress to standard error. Return the number of flips."""
     total = 0
     for part in parts:
-        for number in range(1, rounds + 1):
+        for number in range(1, (1 if part == "named" else rounds) + 1):
             start = time.monotonic()
-            judged = list(_labels(packages) if part == "labels" else _graded(_CASES[part]()))
+            progress = Progress(f"{part}, run {number}")
+            judged = _labels(packages, progress) if part == "labels" else _graded(_CASES[part](), progress)
             flips = [one for one in judged if one.flipped]
             total += len(flips)
             seconds = time.monotonic() - start
@@ -82,9 +114,9 @@ def measure(parts: Sequence[str], rounds: int, packages: Sequence[Path]) -> int:
     return total
 
 
-def _labels(packages: Sequence[Path]) -> list[Judged]:
+def _labels(packages: Sequence[Path], progress: Progress) -> list[Judged]:
     works, _ = plan(find_packages([PRACTICE_PROBLEMS, *packages]), [], "python")
-    results = verify(works, JOBS, lambda _: None).results
+    results = verify(works, JOBS, lambda _: progress.advance()).results
     return [
         Judged(
             f"{one.package}/{one.submission.name}",
@@ -97,16 +129,16 @@ def _labels(packages: Sequence[Path]) -> list[Judged]:
     ]
 
 
-def _graded(cases: Iterable[Case]) -> Iterator[Judged]:
+def _graded(cases: Iterable[Case], progress: Progress) -> list[Judged]:
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(JOBS) as pool:
         folder = Path(name)
         (folder / "1.in").write_text(INPUT)
         (folder / "1.ans").write_text(ANSWER)
         test = judge.Test("1", folder / "1.in", folder / "1.ans")
-        yield from pool.map(lambda case: _judged(case, test), cases)
+        return list(pool.map(lambda case: _judged(case, test, progress), cases))
 
 
-def _judged(case: Case, test: judge.Test) -> Judged:
+def _judged(case: Case, test: judge.Test, progress: Progress) -> Judged:
     program = case.program
     start = time.monotonic()
     judgement = judge.grade(
@@ -118,6 +150,7 @@ def _judged(case: Case, test: judge.Test) -> Judged:
             compile_time=COMPILE_TIME,
         ),
     )
+    progress.advance()
     reason = judgement.tests[-1].message if judgement.tests else judgement.compiler_output[:200]
     return Judged(
         f"{program}{', forked' if case.fork_server else ''}",
@@ -150,7 +183,7 @@ def _hostile() -> Iterator[Case]:
 
 def _named() -> Iterator[Case]:
     one, two, four = (judge.Limits(time=seconds, memory=512 * MEBIBYTE) for seconds in (1, 2, 4))
-    for program, limits in (
+    cases = (
         (Program("2.7 s of CPU", "cpp", (judge.Verdict.AC,), BUSY), four),
         (Program("deep recursion", "cpp", (judge.Verdict.MLE,), RECURSION), one),
         (Program("deep recursion", "python", (judge.Verdict.MLE,), PYTHON_RECURSION), one),
@@ -158,10 +191,10 @@ def _named() -> Iterator[Case]:
         (Program("sleeps 9 s", "cpp", (judge.Verdict.TLE,), SLEEP), two),
         (Program("sleeps 9 s", "python", (judge.Verdict.TLE,), PYTHON_SLEEP), two),
         (Program("its child stops it and sleeps", "c", (judge.Verdict.TLE,), STOPS_PARENT), two),
-    ):
-        yield from [Case(program, limits)] * REPEATS
-        if program.language == "python":
-            yield from [Case(program, limits, fork_server=True)] * REPEATS
+    )
+    for _ in range(REPEATS):  # in turn: some programs compute while others sleep
+        for program, limits in cases:
+            yield from _both_starts(Case(program, limits))
 
 
 _CASES: dict[str, Callable[[], Iterator[Case]]] = {

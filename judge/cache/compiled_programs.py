@@ -11,25 +11,29 @@ import os
 import tempfile
 from pathlib import Path
 
-from judge.cache.folder import is_trusted, mark_used, private_folder, programs_folder, remove, trim
+from judge.cache.folder import is_private, mark_used, private_folder, programs_folder, remove, trim
 
 _DIGEST = hashlib.sha256().digest_size
 _LENGTH = 8
+_OPENED = (
+    os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+)  # without waiting for the writer of a pipe
 
 
 def load_program(key: str) -> tuple[bytes, bytes] | None:
     """Return the program stored under the key and the compiler's messages, or None without a valid entry."""
-    entry = programs_folder() / key
     try:
-        if not is_trusted(entry):
-            return None
-        content = entry.read_bytes()
+        entry = os.open(f"{programs_folder()}/{key}", _OPENED)
+        with open(entry, "rb", buffering=0) as file:
+            if not is_private(os.fstat(entry)):
+                return None
+            content = file.readall()
+            mark_used(entry)
     except OSError:
         return None
     digest, body = content[:_DIGEST], content[_DIGEST:]
     if digest != _digest(key, body):
         return None
-    mark_used(entry)
     end = _LENGTH + int.from_bytes(body[:_LENGTH], "big")
     return body[end:], body[_LENGTH:end]
 

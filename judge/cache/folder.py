@@ -3,10 +3,13 @@
 import contextlib
 import os
 import shutil
+import time
 from pathlib import Path
 
 SIZE_LIMIT = 2 * 2**30
 """Bytes of compiled programs and precompiled headers together."""
+
+_SAME_USE = 3600.0  # seconds
 
 
 def default_cache() -> Path:
@@ -29,9 +32,13 @@ def headers_folder() -> Path:
 def is_trusted(path: Path) -> bool:
     """Return whether the path exists, belongs to this user, and no other user can write it."""
     try:
-        status = path.lstat()
+        return is_private(path.lstat())
     except OSError:
         return False
+
+
+def is_private(status: os.stat_result) -> bool:
+    """Return whether a file with this status belongs to this user, and no other user can write it."""
     return status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
@@ -41,10 +48,14 @@ def private_folder(folder: Path) -> bool:
     return is_trusted(folder)
 
 
-def mark_used(entry: Path) -> None:
-    """Set the entry's time of last use, by which `trim` orders entries."""
+def mark_used(entry: Path | int) -> None:
+    """Set the time of last use of an entry, by which `trim` orders entries, to within an hour.
+
+    `entry` is its path or its descriptor.
+    """
     with contextlib.suppress(OSError):  # the folder is read-only, or another judge has removed the entry
-        os.utime(entry)
+        if time.time() - os.stat(entry).st_mtime > _SAME_USE:
+            os.utime(entry)
 
 
 def trim() -> None:

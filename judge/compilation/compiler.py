@@ -1,6 +1,7 @@
 """A compiler's run in the sandbox, and the cache key of its result."""
 
 import hashlib
+import os
 import platform
 from collections.abc import Iterable
 from pathlib import Path
@@ -97,7 +98,7 @@ def compile_key(language: Language, kind: str, files: Files) -> str:
         str(tool),
         str(language.machine()),
         f"{status.st_size} {status.st_mtime_ns}",
-        *(str(folder.stat().st_mtime_ns) for folder in _INCLUDES if folder.is_dir()),
+        *map(_modified, _INCLUDES),
         compiler_version(language.name),
         platform.machine(),
     )
@@ -106,6 +107,13 @@ def compile_key(language: Language, kind: str, files: Files) -> str:
         digest.update(repr((name, len(content))).encode())
         digest.update(content)
     return digest.hexdigest()
+
+
+def _modified(folder: Path) -> str:
+    try:
+        return str(os.stat(folder).st_mtime_ns)
+    except OSError:
+        return ""
 
 
 def filled(

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import replace
 
 from judge.checking import ValidatorFaultError
 from judge.compilation import compile_program
@@ -38,7 +37,7 @@ def grade(
 
 
 class _Grading:
-    """One grading: the request, and the judgement as it grows."""
+    """One grading: the request, and what is known of the judgement until now."""
 
     def __init__(
         self,
@@ -52,35 +51,40 @@ class _Grading:
         self._options = options
         self._on_test = on_test
         self._results: list[TestResult] = []
-        self._judgement = Judgement(
-            verdict=Verdict.NO_CODE,
-            tests=(),
-            total=len(problem.tests),
-            compiler_output="",
-            policy=options.policy,
-            limits=limits_for(
-                problem.limits,
-                submission.language,
-                options.policy,
-                options.time_multipliers,
-                options.time_factor,
-            ),
-            judge_version=JUDGE_VERSION,
-            isolation="",
-            compiler="",
+        self._limits = limits_for(
+            problem.limits,
+            submission.language,
+            options.policy,
+            options.time_multipliers,
+            options.time_factor,
         )
+        self._isolation = self._compiler = self._compiler_output = ""
 
     def judgement(self) -> Judgement:
         """Grade the submission."""
+        return Judgement(
+            verdict=self._verdict(),
+            tests=tuple(self._results),
+            total=len(self._problem.tests),
+            compiler_output=self._compiler_output,
+            policy=self._options.policy,
+            limits=self._limits,
+            judge_version=JUDGE_VERSION,
+            isolation=self._isolation,
+            compiler=self._compiler,
+        )
+
+    def _verdict(self) -> Verdict:
+        """Compile and run the submission. Return its verdict."""
         if self._submission.is_empty:
-            return self._judgement
+            return Verdict.NO_CODE
         sandbox = open_sandbox()
-        self._judgement = replace(self._judgement, isolation=sandbox.isolation)
+        self._isolation = sandbox.isolation
         with contextlib.ExitStack() as stack:
             try:
                 program = self._compiled(sandbox)
                 if program is None:
-                    return replace(self._judgement, verdict=Verdict.CE)
+                    return Verdict.CE
                 opening = open_evaluator(sandbox, self._problem.checker, program)
                 evaluator = stack.enter_context(opening)
             except (SandboxFaultError, ValidatorFaultError, ToolMissingError, OSError) as error:
@@ -88,28 +92,26 @@ class _Grading:
             else:
                 self._evaluate(evaluator)
         verdicts = (result.verdict for result in self._results)
-        verdict = next((verdict for verdict in verdicts if verdict is not Verdict.AC), Verdict.AC)
-        return replace(self._judgement, verdict=verdict, tests=tuple(self._results))
+        return next((verdict for verdict in verdicts if verdict is not Verdict.AC), Verdict.AC)
 
     def _compiled(self, sandbox: Sandbox) -> LimitedProgram | None:
         """Compile the submission and note compiler and messages. Return None if it does not compile."""
-        submission, limits = self._submission, self._judgement.limits
-        self._judgement = replace(self._judgement, compiler=compiler_version(submission.language))
-        language = get_language(submission.language)
+        submission = self._submission
+        self._compiler = compiler_version(submission.language)
         compilation = compile_program(
             sandbox,
-            language,
+            get_language(submission.language),
             submission.source,
-            limits,
+            self._limits,
             compile_time=self._options.compile_time,
         )
-        self._judgement = replace(self._judgement, compiler_output=compilation.output)
+        self._compiler_output = compilation.output
         program = compilation.program
         if program is None:
             return None
         if not self._options.fork_server:
             program = program.without_fork_server()
-        return LimitedProgram(program, limits, self._problem.files)
+        return LimitedProgram(program, self._limits, self._problem.files)
 
     def _evaluate(self, evaluator: TestEvaluator) -> None:
         for test in self._problem.tests:

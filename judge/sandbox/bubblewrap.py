@@ -12,10 +12,10 @@ import functools
 import os
 import secrets
 import select
-import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -52,7 +52,8 @@ _FORK_SERVER_SOURCE = Path(__file__).with_name("fork_server.py")
 _OWN_PROCESSES = 5  # the template, the launcher, the fork server, and a reserve
 _ANSWER_TIME = 20.0  # seconds for the start and the end of a container
 _FAILURE_TIME = 1.0  # seconds until a template that has closed its socket has ended
-_MOST_FREE = 16  # templates without a container; beyond it the least recently used one ends
+_TAKE_TURNS = 2  # templates
+_MOST_FREE = 24  # templates without a container; beyond it the least recently used one ends
 _PACKET = 2**16
 
 
@@ -126,17 +127,14 @@ class Bubblewrap:
     def started(self, mounts: Mounts, interpreter: Interpreter | None) -> Iterator[ContainerProcess]:
         """Start a container, as a fork of the interpreter if possible. Raises SandboxFaultError."""
         template, ours, process = self._started(mounts, interpreter)
-        with contextlib.ExitStack() as stack:
-            stack.callback(template.close)
-            try:
-                with ours:  # closing the socket ends the container
-                    yield ContainerProcess(process, ours, mounts, template.group, template.key.interpreter)
-            finally:
-                has_ended = _has_ended(process)
-                os.close(process)
-                if has_ended:
-                    stack.pop_all()
-                    self._keep(template)
+        container = ContainerProcess(process, ours, mounts, template.group, template.key.interpreter)
+        try:
+            with ours:
+                yield container
+        finally:
+            container.kill()
+            template.ending = process
+            self._keep(template)
 
     def _started(
         self, mounts: Mounts, interpreter: Interpreter | None
@@ -196,13 +194,13 @@ class Bubblewrap:
         key = _Key(
             files,
             mounts.mounted,
-            _inodes((*files, *(source for source, _ in mounts.mounted))),
+            _inodes((*files, *(source for source, _ in mounts.mounted)), int(time.monotonic())),
             mounts.random_devices,
             os.getpriority(os.PRIO_PROCESS, threading.get_native_id()),
             interpreter,
         )
         while template := self._free_template(key):
-            if template.is_alive():
+            if template.is_ready():
                 return template
             template.close()
         try:
@@ -211,11 +209,16 @@ class Bubblewrap:
             raise SandboxFaultError(f"the sandbox could not start: {error}") from error
 
     def _free_template(self, key: "_Key") -> "_Template | None":
+        """Return the template whose last container ended first, or None to start another one.
+
+        Two templates take turns, so that a container ends while the next one runs.
+        """
         with self._changing_templates:
-            for number in reversed(range(len(self._free))):
-                if self._free[number].key == key:
-                    return self._free.pop(number)
-        return None
+            free = [template for template in self._free if template.key == key]
+            if not free or (len(free) < _TAKE_TURNS and not free[0].has_ended(0)):
+                return None
+            self._free.remove(free[0])
+            return free[0]
 
     def _command(self, key: "_Key") -> list[str]:
         """Return bubblewrap's command and options for a template."""
@@ -258,6 +261,7 @@ class _Template:
         self, key: _Key, options: list[str], system_call_filter: bytes | None, groups: ControlGroups | None
     ) -> None:
         self.key = key
+        self.ending = -1  # the descriptor of the last container's process, until it has ended
         self._socket, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with its, contextlib.ExitStack() as stack, contextlib.ExitStack() as started:
             self.group = (
@@ -286,9 +290,21 @@ class _Template:
         packet = b"".join(word.encode() + b"\0" for word in words)
         socket.send_fds(self._socket, [packet], descriptors)
 
-    def is_alive(self) -> bool:
-        """Return whether the process runs."""
-        return self._process.poll() is None
+    def has_ended(self, timeout: float) -> bool:
+        """Return whether the last container has ended, with all its processes, within this number of seconds."""
+        if self.ending < 0:
+            return True
+        waiting = select.poll()
+        waiting.register(self.ending, select.POLLIN)
+        if not waiting.poll(timeout * 1000):
+            return False
+        os.close(self.ending)
+        self.ending = -1
+        return True
+
+    def is_ready(self) -> bool:
+        """Return whether the template can start a container; wait for the end of the last one."""
+        return self.has_ended(_ANSWER_TIME) and self._process.poll() is None
 
     def has_failed(self) -> bool:
         """Return whether the process has ended by itself with a failure."""
@@ -301,6 +317,8 @@ class _Template:
         self._stack.close()
 
     def _end(self) -> None:
+        if self.ending >= 0:
+            os.close(self.ending)
         self._socket.close()
         self._process.kill()
         self._process.wait()
@@ -368,8 +386,12 @@ def _archive(files: tuple[tuple[str, bytes], ...]) -> bytes:
     return b"".join(b"%s\0%d\0%s" % (name.encode(), len(content), content) for name, content in files)
 
 
-def _inodes(paths: tuple[Path, ...]) -> tuple[int, ...]:
-    """Return the inodes of these files (0: missing). A template keeps the files of its start after an upgrade."""
+@functools.lru_cache(maxsize=32)
+def _inodes(paths: tuple[Path, ...], second: int) -> tuple[int, ...]:  # noqa: ARG001
+    """Return the inodes of these files (0: missing), looked up once in each second.
+
+    A template keeps the files of its start after an upgrade.
+    """
     inodes = []
     for path in paths:
         try:
@@ -377,13 +399,3 @@ def _inodes(paths: tuple[Path, ...]) -> tuple[int, ...]:
         except OSError:
             inodes.append(0)
     return tuple(inodes)
-
-
-def _has_ended(process: int) -> bool:
-    """Return whether a container has ended with all its processes; kill it if that takes too long."""
-    ended = select.poll()
-    ended.register(process, select.POLLIN)
-    if ended.poll(_ANSWER_TIME * 1000):
-        return True
-    signal.pidfd_send_signal(process, signal.SIGKILL)
-    return bool(ended.poll(_ANSWER_TIME * 1000))

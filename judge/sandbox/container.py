@@ -249,7 +249,7 @@ def _pipe(reading: contextlib.ExitStack, writing: contextlib.ExitStack) -> tuple
 def _content(stack: contextlib.ExitStack, content: bytes | Path | FileIO) -> int:
     if isinstance(content, FileIO):
         return stack.enter_context(content).fileno()
-    return stack.enter_context(sealed_file(content if isinstance(content, bytes) else content.read_bytes()))
+    return stack.enter_context(sealed_file(content))
 
 
 def _contents(names: list[str], files: list[int], limit: int) -> dict[str, bytes]:

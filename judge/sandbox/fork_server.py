@@ -31,7 +31,7 @@ import sys
 # The C modules below `signal` and `socket`, which import many modules that each fork would copy.
 from _signal import SIG_DFL, SIGINT
 from _signal import signal as set_signal
-from _socket import CMSG_SPACE, socket
+from _socket import AF_UNIX, CMSG_SPACE, SCM_RIGHTS, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 
 # Bound to names of this module, because a program may change the attributes of modules.
 from atexit import _run_exitfuncs as run_exit_functions
@@ -44,7 +44,15 @@ from types import CodeType, ModuleType
 LAUNCHER = 3
 LAUNCHER_LIBRARY = "/fork_server.so"
 LONGEST_REQUEST = 2**16
+REQUEST = bytearray(LONGEST_REQUEST)  # here and not in the fork server, because new memory costs page faults
 LIBRARY = ctypes.PyDLL(None)  # a PyDLL keeps the interpreter's lock, as a fork must
+# Looked up here, because the first look-up of a function writes to 50 pages.
+PRCTL, SYSTEM_CALL = LIBRARY.prctl, LIBRARY.syscall
+BEFORE_FORK = ctypes.pythonapi.PyOS_BeforeFork
+AFTER_FORK_PARENT, AFTER_FORK_CHILD = (
+    ctypes.pythonapi.PyOS_AfterFork_Parent,
+    ctypes.pythonapi.PyOS_AfterFork_Child,
+)
 ANY_PROGRAM = """
 import sys
 class A:
@@ -67,45 +75,75 @@ EXTRA_FRAMES = 2 if sys.version_info < (3, 12) else 1
 
 def prctl(option: int, value: int) -> None:
     """Call the C library's function. End the process where it fails."""
-    if LIBRARY.prctl(option, value, 0, 0, 0):
+    if PRCTL(option, value, 0, 0, 0):
         os._exit(1)
 
 
 def serve_template(template: int, system_call_filter: int, group: str) -> None:
     """Start containers as forks of this process. Return in each fork server, and never in another process."""
-    compile(
-        ANY_PROGRAM, "", "exec", dont_inherit=True
-    )  # the first compilation takes 1.3 ms more than the next
+    rehearse()
     gc.collect()
     gc.freeze()
-    ctypes.pythonapi.PyOS_BeforeFork()
+    BEFORE_FORK()
     if ctypes.PyDLL(LAUNCHER_LIBRARY).serve_template(template, system_call_filter, group.encode()):
         os._exit(1)
-    ctypes.pythonapi.PyOS_AfterFork_Child()
+    AFTER_FORK_CHILD()
+
+
+def rehearse() -> None:
+    """Do once what fork servers and their forks do first. First uses write to memory that each fork would copy."""
+    compile(ANY_PROGRAM, "", "exec", dont_inherit=True)
+    ours, its = socketpair(AF_UNIX, SOCK_SEQPACKET)
+    ours.send(b"x\0")
+    request(its)
+    own = os.dup(its.fileno())
+    ours.sendmsg([b"run"], [(SOL_SOCKET, SCM_RIGHTS, own.to_bytes(4, sys.byteorder))])
+    take_descriptors(received(its), first=own)
+    os.close(own)
+    prctl(PR_SET_DUMPABLE, 0)
+    main_module("")
+    flush()
+    ours.close()
+    its.close()
+
+
+def request(launcher: socket) -> list[str]:
+    """Return the words of the launcher's first message: the path of the program and the modules to import."""
+    length = launcher.recv_into(REQUEST)
+    return REQUEST[: length - 1].decode().split("\0")
+
+
+def received(launcher: socket) -> list[int]:
+    """Return the descriptors of the launcher's next message. End the process if the launcher has ended."""
+    message, ancillary, _, _ = launcher.recvmsg(16, CMSG_SPACE(3 * 4))
+    if not message:
+        os._exit(0)
+    return memoryview(ancillary[0][2]).cast("i").tolist()
+
+
+def take_descriptors(descriptors: list[int], first: int) -> None:
+    """Move the descriptors to the numbers from `first` on."""
+    for place, descriptor in enumerate(descriptors, first):
+        os.dup2(descriptor, place)
+        os.close(descriptor)
 
 
 def serve_forks(launcher: socket) -> None:
     """Fork for each message of the launcher. Return in each fork, and never in the server."""
     prctl(PR_SET_DUMPABLE, 0)
-    gc.collect()
     gc.freeze()
     launcher.send(b"ready")
     while True:
-        message, ancillary, _, _ = launcher.recvmsg(16, CMSG_SPACE(3 * 4))
-        if not message:
-            os._exit(0)
-        descriptors = memoryview(ancillary[0][2]).cast("i").tolist()
-        ctypes.pythonapi.PyOS_BeforeFork()
-        process = LIBRARY.syscall(CLONE, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
+        descriptors = received(launcher)
+        BEFORE_FORK()
+        process = SYSTEM_CALL(CLONE, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
         if process == 0:
-            ctypes.pythonapi.PyOS_AfterFork_Child()
+            AFTER_FORK_CHILD()
             launcher.close()
-            for place, descriptor in enumerate(descriptors):
-                os.dup2(descriptor, place)
-                os.close(descriptor)
+            take_descriptors(descriptors, first=0)
             prctl(PR_SET_DUMPABLE, 1)
             return
-        ctypes.pythonapi.PyOS_AfterFork_Parent()
+        AFTER_FORK_PARENT()
         for descriptor in descriptors:
             os.close(descriptor)
         if process < 0:
@@ -180,10 +218,12 @@ def code_of(path: str) -> CodeType:
 
 
 serve_template(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
-launcher = socket(fileno=LAUNCHER)
-path, *modules = launcher.recv(LONGEST_REQUEST).decode().rstrip("\0").split("\0")
+launcher = socket(AF_UNIX, SOCK_SEQPACKET, 0, LAUNCHER)
+path, *modules = request(launcher)
 for name in modules:
     importlib.import_module(name)
+if modules:
+    gc.collect()
 code = code_of(path)
 sys.argv = [path]
 sys.path[0] = os.path.dirname(path)

@@ -83,7 +83,7 @@ static pid_t server; /* the fork server, or 0 */
 static number server_memory; /* bytes that each fork shares with the server; a normal start allocates them */
 static uid_t user;
 static group control = {.cpu = -1};
-static char packet[PACKET], *words[WORDS + 1], *packet_end;
+static char packet[PACKET], *words[WORDS + 1], *packet_end, *packet_used = packet; /* packet_used: by the longest yet */
 static int descriptors[WORDS], word_count, descriptor_count;
 static char found_names[PACKET / 2]; /* of the files to be collected, each ended by a zero byte */
 static int found[WORDS], found_count;
@@ -374,6 +374,7 @@ static int receive(int socket, int flags) {
     if (length <= 0) return 0;
     packet[length] = 0;
     packet_end = packet + length;
+    if (packet_used < packet_end) packet_used = packet_end;
     for (char *word = packet; word < packet_end && word_count < WORDS; word += strlen(word) + 1)
         words[word_count++] = word;
     words[word_count] = NULL;
@@ -510,7 +511,7 @@ static void become_server(const int *given, int count, const limits *allowed) {
     confine(given, count, allowed);
     if (syscall(SYS_close_range, count, ~0U, 0)) _exit(1); /* Linux 5.9; without it programs are started normally */
     for (int number = 1; number < NSIG; number++) sigaction(number, &handlers[number], NULL);
-    explicit_bzero(packet, sizeof packet);
+    explicit_bzero(packet, packet_used - packet); /* writing to all of it would copy each of its pages */
 }
 
 /* Fork the fork server from this process, which is an interpreter. Return 1 in the fork server. */
