@@ -182,12 +182,13 @@ def _hostile() -> Iterator[Case]:
 
 
 def _named() -> Iterator[Case]:
-    one, two, four = (judge.Limits(time=seconds, memory=512 * MEBIBYTE) for seconds in (1, 2, 4))
+    # CPU times of programs that use much memory double beside busy processes: only the limit to exceed is tight.
+    two, four, eight = (judge.Limits(time=seconds, memory=512 * MEBIBYTE) for seconds in (2, 4, 8))
     cases = (
         (Program("2.7 s of CPU", "cpp", (judge.Verdict.AC,), BUSY), four),
-        (Program("deep recursion", "cpp", (judge.Verdict.MLE,), RECURSION), one),
-        (Program("deep recursion", "python", (judge.Verdict.MLE,), PYTHON_RECURSION), one),
-        (Program("deep recursion", "go", (judge.Verdict.MLE,), GO_RECURSION), two),
+        (Program("deep recursion", "cpp", (judge.Verdict.MLE,), RECURSION), four),
+        (Program("deep recursion", "python", (judge.Verdict.MLE,), PYTHON_RECURSION), four),
+        (Program("deep recursion", "go", (judge.Verdict.MLE,), GO_RECURSION), eight),
         (Program("sleeps 9 s", "cpp", (judge.Verdict.TLE,), SLEEP), two),
         (Program("sleeps 9 s", "python", (judge.Verdict.TLE,), PYTHON_SLEEP), two),
         (Program("its child stops it and sleeps", "c", (judge.Verdict.TLE,), STOPS_PARENT), two),
