@@ -452,6 +452,7 @@ def fill_arms(name: str) -> list[UUID]:
 
     from benchmark.models import Dataset, Run, WorkItem
     from benchmark.runner.manifest import dataset_hash
+    from tutoring.arms.figures.chains import store_chains
     from tutoring.models import Protocol, Session
 
     drawn = random.Random(307)
@@ -484,6 +485,8 @@ def fill_arms(name: str) -> list[UUID]:
             )
             for item in items
         )  # fmt: skip
+    for _ in runs:
+        store_chains()  # as the workers do every few seconds
     return [run.pk for run in runs]
 
 

@@ -204,6 +204,7 @@ WORKER_SWEEPS = [
     "tutoring.sweeps.enqueue_stale_figures",
     "tutoring.sweeps.apply_retention",
     "tutoring.effort.projection.project_efforts",
+    "tutoring.arms.figures.chains.store_chains",
 ]
 MODEL_WORKER_SWEEPS = frozenset(
     {

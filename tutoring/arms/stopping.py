@@ -27,9 +27,3 @@ def is_solved(rule: StoppingRule, outcomes: str) -> bool:
             return outcomes.lstrip(WRONG).startswith(RIGHT)
         case "last":
             return outcomes.endswith(RIGHT)
-
-
-@lru_cache(maxsize=4_096)
-def solving_rules(outcomes: str) -> tuple[int, ...]:
-    """Return the places in STOPPING_RULES of the rules under which the program that counts is right."""
-    return tuple(place for place, rule in enumerate(STOPPING_RULES) if is_solved(rule, outcomes))

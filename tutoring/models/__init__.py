@@ -1,5 +1,6 @@
 """The tables of tutoring: protocols, sessions and their parts, checks, reviews, program scores, studies, replays."""
 
+from tutoring.models.arm_chains import ArmChains
 from tutoring.models.choices import AbandonReason
 from tutoring.models.effort import SessionEffort
 from tutoring.models.model_drafts import DraftRequest
@@ -26,6 +27,7 @@ __all__ = [
     "AbandonReason",
     "ApplicabilityLabel",
     "Arm",
+    "ArmChains",
     "Assignment",
     "AuditEntry",
     "Consent",

@@ -13,7 +13,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from benchmark.models import Problem, Run
 from tests.tutoring.arms.arm_rows import store_arm, store_problems, store_session
-from tutoring.models import Protocol, ReviewOutcome, Session
+from tutoring.arms.figures.chains import store_chains
+from tutoring.arms.figures.rows import _counted
+from tutoring.models import ArmChains, Protocol, ReviewOutcome, Session
 from tutoring.rules import current_rule_set
 
 
@@ -259,6 +261,30 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_sessions(
     address = "/runs/arms/?" + "&".join(f"run={run.pk}" for run in runs)
     with django_assert_max_num_queries(25):
         assert client.get(address).status_code == 200
+
+
+def test_workers_store_the_chains_of_finished_runs_and_stale_counts_are_not_read(
+    capsys: pytest.CaptureFixture[str], problems: list[Problem], protocol: Protocol, alice: User
+) -> None:
+    outcomes = {one: ["WAW", "WWW"] for one in problems}
+    neutral = store_arm("neutral", outcomes, protocol=protocol, finished_at=timezone.now())
+    for one in problems:
+        store_session(alice, one, protocol, solved=True)
+    plain = figures(capsys, neutral)
+    store_chains()
+    row = ArmChains.objects.get()
+    assert (row.chains, sum(row.outcomes[str(problems[0].pk)].values())) == (16, 2)
+    _counted.cache_clear()
+    assert figures(capsys, neutral) == plain
+    # A page reads the stored counts,
+    ArmChains.objects.update(counts={problems[0].pk: [2, 2, 2, 2]})
+    _counted.cache_clear()
+    assert figures(capsys, neutral)["gains"][0]["problems"] == 1
+    # but not those of another state, which the next sweep replaces.
+    Session.objects.filter(work_item__run=neutral, problem=problems[0], number=1).update(invalidated=True)
+    assert solve_rate(figures(capsys, neutral), "neutral", "perfect") == pytest.approx(7 / 16)
+    store_chains()
+    assert ArmChains.objects.get().outcomes[str(problems[0].pk)] == {"WWW": 1}
 
 
 def test_only_readers_of_figures_may_filter_by_origin(

@@ -23,7 +23,8 @@ from benchmark.metrics import (
     wilson,
 )
 from benchmark.providers.worlds import StoppingRule
-from tutoring.arms.figures.rows import PEOPLE, ArmRows, CountedChains, HumanSession
+from tutoring.arms.figures.chains import CountedChains
+from tutoring.arms.figures.rows import PEOPLE, ArmRows, HumanSession
 from tutoring.arms.stopping import RIGHT, is_solved
 from tutoring.review.solve_rates import ProblemTally
 
@@ -104,19 +105,22 @@ def human_tallies(people: Sequence[HumanSession]) -> dict[int, ProblemTally]:
 
 def rate(tallies: Tallies) -> Rate:
     """Return the rate with its interval: Wilson's if every problem has one session, otherwise t on problem means."""
-    shares = [tally.share for tally in tallies.values()]
-    solved = sum(tally.solved for tally in tallies.values())
-    sessions = sum(tally.sessions for tally in tallies.values())
-    if not shares:
+    rows = tallies.values()
+    return _rate([tally.solved for tally in rows], [tally.sessions for tally in rows])
+
+
+def _rate(solved: Sequence[int], sessions: Sequence[int]) -> Rate:
+    if not sessions:
         return Rate(None, None, 0, 0, 0)
-    single = sessions == len(shares)
-    interval = NamedInterval(wilson(solved, sessions), "wilson") if single else problem_t(shares)
-    return Rate(fmean(shares), interval, len(shares), solved, sessions)
+    shares = [right / total for right, total in zip(solved, sessions, strict=True)]
+    right, total = sum(solved), sum(sessions)
+    interval = NamedInterval(wilson(right, total), "wilson") if total == len(shares) else problem_t(shares)
+    return Rate(fmean(shares), interval, len(shares), right, total)
 
 
 @lru_cache(maxsize=72)
 def _rate_of(counted: CountedChains, rule: StoppingRule) -> Rate:
-    return rate(counted.tallies[rule])
+    return _rate(*counted.solved_and_all(rule))
 
 
 def arm_rate(arm: ArmRows, rule: StoppingRule) -> Rate:

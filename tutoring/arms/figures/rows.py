@@ -31,14 +31,23 @@ from django.db.models import (
 from django.urls import reverse
 
 from benchmark.methods import METHODS, SettingsError
-from benchmark.models import Judgement, LanguageModel, Problem, Rejudging, Run, WorkItem
+from benchmark.models import Judgement, LanguageModel, Problem, Run, WorkItem
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.providers.worlds import StoppingRule
 from benchmark.runner.manifest import hash_of_problems
+from tutoring.arms.figures.chains import (
+    Chains,
+    ChainsState,
+    CountedChains,
+    Counts,
+    count_chains,
+    read_chains,
+    states_of_chains,
+    states_of_items,
+)
 from tutoring.arms.human_sessions import matching_sessions, names_attempts, uncounted_by
 from tutoring.arms.methods import POLICIES, PREFIX
 from tutoring.arms.recorded_starts import STARTS
-from tutoring.arms.stopping import STOPPING_RULES, solving_rules
 from tutoring.arms.transcript import PROTOCOL
 from tutoring.models import Event, Protocol, Session
 from tutoring.review.content import COMPLIANT
@@ -94,29 +103,6 @@ class HumanSession:
     compliant: bool | None
 
 
-@dataclass(eq=False)
-class CountedChains:
-    """The finished chains of a run: by problem, how many chains have which `Session.program_outcomes`."""
-
-    chains: Mapping[int, Mapping[str, int]]
-    yoked: Mapping[UUID, tuple[int, str]]
-    """Of a yoked run: problem and outcomes of the chain that begins with a session of a person."""
-
-    @cached_property
-    def tallies(self) -> Mapping[StoppingRule, Mapping[int, ProblemTally]]:
-        """The numbers of solved and of all chains by stopping rule and problem."""
-        found: dict[StoppingRule, dict[int, ProblemTally]] = {rule: {} for rule in STOPPING_RULES}
-        for problem, outcomes in self.chains.items():
-            total, solved = 0, [0] * len(STOPPING_RULES)
-            for text, count in outcomes.items():
-                total += count
-                for place in solving_rules(text):
-                    solved[place] += count
-            for rule, number in zip(STOPPING_RULES, solved, strict=True):
-                found[rule][problem] = ProblemTally(number, total)
-        return found
-
-
 @dataclass
 class ArmRows:
     """An arm: a run with its finished chains."""
@@ -133,7 +119,12 @@ class ArmRows:
         return METHODS[self.run.method].warning
 
     @property
-    def chains(self) -> Mapping[int, Mapping[str, int]]:
+    def counts(self) -> Counts:
+        """See `CountedChains.counts`."""
+        return self.counted.counts
+
+    @property
+    def chains(self) -> Chains:
         """See `CountedChains.chains`."""
         return self.counted.chains
 
@@ -144,7 +135,7 @@ class ArmRows:
 
     def tallies(self, rule: StoppingRule) -> Mapping[int, ProblemTally]:
         """See `CountedChains.tallies`."""
-        return self.counted.tallies[rule]
+        return self.counted.tallies(rule)
 
     def address(self, problem: ComparedProblem | None = None) -> str:
         """Return the address of the list of the run's chains, or of those at one problem."""
@@ -201,20 +192,20 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2)
     changed = _changed_runs(runs, known.values())
     hashes = _problem_hashes(runs, changed, known)
     states = _states_of_items(runs)
-    sessions = _states_of_sessions(runs, states)
-    arms = [_arm(run, sessions[run.pk]) for run in runs]
+    chains = states_of_chains(states)
+    arms = [_arm(run, chains[run.pk]) for run in runs]
     for arm in arms:
         _leave_out_items(arm, states[arm.run.pk], left_out)
         if arm.run.pk in changed:
             _leave_out_changed_problems(arm, hashes, left_out)
-    in_arms = {problem for arm in arms for problem in arm.chains}
+    in_arms = {problem for arm in arms for problem in arm.counts}
     try:
         people, not_compared = _people(text, runs[0], in_arms, hashes, rule_set)
     except SettingsError as error:
         raise ArmsError(str(error)) from None
     left_out += not_compared
     _leave_out_unpaired_starts(arms, people, left_out)
-    if len([arm for arm in arms if arm.chains]) + bool(people) < fewest:
+    if len([arm for arm in arms if arm.counts]) + bool(people) < fewest:
         reasons = "; ".join(f"{one.arm}: {one.count} {one.what}, {one.reason}" for one in left_out)
         raise ArmsError(
             f"There is nothing to compare: {'none' if fewest == 1 else 'fewer than two'} of the arms, people included, "
@@ -315,31 +306,7 @@ def _sessions_of(run: Run) -> QuerySet[Session]:
     return Session.objects.filter(work_item__run=run, invalidated=False)
 
 
-class _SessionsState(NamedTuple):
-    """What changes with the counted chains of a run: each number only grows."""
-
-    chains: int
-    """The finished chains, each of which has a session."""
-    invalidated: int
-    rejudgings: int
-    """The applied rejudgings of the site, which replace verdicts."""
-
-
-def _states_of_sessions(
-    runs: Sequence[Run], states: Mapping[UUID, Counter[str]]
-) -> dict[UUID, _SessionsState]:
-    """Return the state of the sessions of each run. Runs two queries, which read none of the counted sessions."""
-    rejudgings = Rejudging.objects.filter(state=Rejudging.State.APPLIED).count()
-    left_out = Session.objects.filter(invalidated=True).order_by()
-    items = WorkItem.objects.filter(pk__in=left_out.values("work_item"), run__in=runs).order_by()
-    invalidated = dict(items.values_list("run").annotate(Count("pk")))
-    return {
-        run.pk: _SessionsState(states[run.pk][WorkItem.State.DONE], invalidated.get(run.pk, 0), rejudgings)
-        for run in runs
-    }
-
-
-def _arm(run: Run, state: _SessionsState) -> ArmRows:
+def _arm(run: Run, state: ChainsState) -> ArmRows:
     name = _name(run)
     scripted = bool(run.manifest.get("scripted_model")) or is_scripted(parse_model_spec(run.model_spec))
     starts = tuple(_starts(run).items()) if name.endswith(YOKED) else None
@@ -351,22 +318,16 @@ def _arm(run: Run, state: _SessionsState) -> ArmRows:
 
 @lru_cache(maxsize=24)
 def _counted(
-    run: UUID,
-    starts: tuple[tuple[tuple[int, int], UUID], ...] | None,
-    _state: _SessionsState,
+    run: UUID, starts: tuple[tuple[tuple[int, int], UUID], ...] | None, state: ChainsState
 ) -> CountedChains:
-    """Return the counted chains of a run. They are cached until the state of its sessions changes."""
-    chains: dict[int, dict[str, int]] = defaultdict(dict)
-    yoked: dict[UUID, tuple[int, str]] = {}
-    session_of = dict(starts or ())
+    """Return the counted chains of a run. They are cached until the state of its chains changes."""
+    if starts is None:
+        return read_chains(run, state)
+    session_of = dict(starts)
     sessions = Session.objects.filter(work_item__run=run, invalidated=False).order_by()
-    rows = sessions.values_list("problem", "program_outcomes", "work_item__chain")
-    for problem, outcomes, chain in rows:
-        of_problem = chains[problem]
-        of_problem[outcomes] = of_problem.get(outcomes, 0) + 1
-        if session_of:
-            yoked[session_of[problem, chain]] = (problem, outcomes)
-    return CountedChains(chains, yoked)
+    rows = sessions.values_list("problem", "work_item__chain", "program_outcomes")
+    yoked = {session_of[problem, chain]: (problem, outcomes) for problem, chain, outcomes in rows}
+    return CountedChains.of(count_chains(run), yoked)
 
 
 def _starts(run: Run) -> dict[tuple[int, int], UUID]:
@@ -389,12 +350,12 @@ def _leave_out_changed_problems(arm: ArmRows, hashes: Mapping[int, str], left_ou
         for problem, least, most in versions.values_list("problem", "least", "most")
         if {least, most} - {None} - {hashes.get(problem)}
     }
-    if count := sum(sum(arm.chains[problem].values()) for problem in other):
+    if count := sum(arm.counts[problem][0] for problem in other if problem in arm.counts):
         reason = "the problem has another version than in the first run"
         left_out.append(LeftOut(arm.name, "chains", count, reason, arm.address()))
         kept = {problem: outcomes for problem, outcomes in arm.chains.items() if problem not in other}
         yoked = {session: chain for session, chain in arm.yoked.items() if chain[0] not in other}
-        arm.counted = CountedChains(kept, yoked)
+        arm.counted = CountedChains.of(kept, yoked)
 
 
 _PERMANENT = "permanent"
@@ -406,10 +367,8 @@ def _states_of_items(runs: Sequence[Run]) -> dict[UUID, Counter[str]]:
 
     An index holds run and state, so the rows of items are read for failures alone.
     """
-    found: dict[UUID, Counter[str]] = {run.pk: Counter() for run in runs}
+    found = states_of_items(runs)
     items = WorkItem.objects.filter(run__in=runs)
-    for run, state, count in items.order_by("run", "state").values_list("run", "state").annotate(Count("pk")):
-        found[run][state] = count
     failed = items.filter(state=WorkItem.State.FAILED, permanent=True).order_by("run")
     for run, count in failed.values_list("run").annotate(Count("pk")):
         found[run][_PERMANENT] = count
@@ -432,7 +391,7 @@ def _leave_out_items(arm: ArmRows, states: Counter[str], left_out: list[LeftOut]
             reason, query = "not finished yet", f"?state={state}"
         left_out.append(LeftOut(arm.name, "chains", count, reason, address + query))
     # Every finished chain has a session, so the others are invalidated.
-    if invalidated := done - sum(sum(outcomes.values()) for outcomes in arm.chains.values()):
+    if invalidated := done - sum(numbers[0] for numbers in arm.counts.values()):
         query = f"?{urlencode({'run': str(run.pk), 'invalidated': 1})}"
         left_out.append(
             LeftOut(arm.name, "sessions", invalidated, "invalidated", reverse("trajectories") + query)
