@@ -78,8 +78,10 @@ def difference(contrast: SolveRateContrast | Contrast) -> SafeString:
     """Return a difference in percentage points with its interval and method."""
     return format_html(
         '{} <span class="interval">{} to {}</span> <span class="soft small">{}</span>',
-        f"{contrast.difference.mean * 100:+z.0f}",
-        *(f"{bound * 100:+z.0f}" for bound in contrast.difference.interval),
+        *(
+            f"{value * 100:+z.0f}".replace("-", "−")
+            for value in (contrast.difference.mean, *contrast.difference.interval)
+        ),
         INTERVAL_NAMES[contrast.difference.method],
     )
 

@@ -1,6 +1,7 @@
 """manage.py arms and the page, over stored rows: figures, what is left out, and what is refused."""
 
 import json
+import re
 from typing import Any
 from uuid import uuid4
 
@@ -232,6 +233,8 @@ def test_the_page_shows_figures_and_links(
     page = client.get(f"/runs/arms/?run={neutral.pk}").content.decode()
     assert "A control: the tutor only says that the model should try again." in page
     assert "neutral: the run is open, not finished." in page
+    assert re.search(r'class="interval">[+−]\d+ to [+−]\d+<', page)
+    assert 'class="interval">-' not in page
     assert f'<a href="/runs/{neutral.pk}/items/?problem=p03">1 of 2</a>' in page
     assert page.count('href="/trajectories/?people=session%3D') == 8
     cell = Session.objects.get(tutor=alice, problem=problems[3])
