@@ -31,4 +31,6 @@ class Command(BaseCommand):
 
 
 def _list(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
+    return ", ".join(
+        f"{count} {name.removesuffix('s') if count == 1 else name}" for name, count in counts.items()
+    )
