@@ -172,6 +172,7 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
     "benchmark.runner.program_operations.perform": (int,),
     "benchmark.worker.reports.store_run_report": (str,),
     "benchmark.worker.reports.store_similarity_figures": (str,),
+    "tutoring.review.text_model_jobs.perform_training": (int,),
     "tutoring.sweeps.store_figures": (str, int),
 }
 MODEL_WORKER_JOBS = frozenset({"benchmark.runner.distribution.work_on_run"})
@@ -198,6 +199,7 @@ WORKER_SWEEPS = [
     "benchmark.growth.requeue_lost_curves",
     "benchmark.runner.distribution.requeue_stalled",
     "benchmark.worker.reports.enqueue_missing_reports",
+    "tutoring.review.text_model_requests.requeue_lost_trainings",
     "tutoring.sweeps.record_missed_verdicts",
     "tutoring.sweeps.advance_studies",
     "tutoring.sweeps.check_automatic_sessions",

@@ -19,6 +19,7 @@ from tutoring.models.payloads import DraftCheckRecord, MessageSent, ReplyFinishe
 from tutoring.protocols import PRESETS, Rules, recorded_rules, rules_of
 from tutoring.rules import Detection, TutorMaySay, current_rule_set
 from tutoring.rules.detectors import DETECTORS, detect
+from tutoring.rules.reading import prepare
 from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.recording import lock_session
 
@@ -44,6 +45,8 @@ class CheckDraft:
     def execute(self) -> list[Detection]:
         """Return the detections in the draft; none if the protocol has no draft check or the session is not open.
 
+        An empty draft has none, but its check makes the next one in this session fast.
+
         Raise Session.DoesNotExist for another tutor's session and RefusedError for a text that is too long.
         """
         session = Session.objects.select_related("protocol", "problem").get(
@@ -58,6 +61,9 @@ class CheckDraft:
         if rules.draft_check == "off" or session.state != Session.State.OPEN:
             return []
         context = draft_context(session, list(session.events.all()), rules.tutor_may_say)
+        if not self.text.strip():
+            prepare(context)
+            return []
         detections = detect(self.text, context)
         detections += cap_warnings(rules, self.text, detections, self.intended_level)
         found = [detection.to_json() for detection in detections]

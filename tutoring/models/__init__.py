@@ -20,6 +20,7 @@ from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, Stor
 from tutoring.models.rules import Finding, RuleCheck
 from tutoring.models.sessions import DEBRIEF, Draft, Event, Session
 from tutoring.models.studies import Arm, Assignment, Deviation, Look, Study
+from tutoring.models.text_models import TextModelTraining
 from tutoring.models.withdrawals import Withdrawal, WithdrawnSession
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "SessionEffort",
     "StoredFigures",
     "Study",
+    "TextModelTraining",
     "TrainingResult",
     "Withdrawal",
     "WithdrawnSession",

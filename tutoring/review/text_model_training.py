@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
+from django.conf import settings
+
+from benchmark.models import Problem
 from tutoring.checks.contexts import message_contexts
 from tutoring.checks.draft_scores import Share, draft_contexts
 from tutoring.checks.labelled_drafts import read_drafts
@@ -17,22 +22,52 @@ from tutoring.rules.fitting import Example, cross_validate, fit, found_clauses, 
 from tutoring.rules.reading import read_units
 from tutoring.rules.text_model import TextModel, load, save
 
+DRAFTS = settings.BASE_DIR / "tests" / "tutoring" / "rules" / "drafts"
+"""The folder of the labelled drafts of the repository."""
+
+TRAINING_FILES = tuple(
+    DRAFTS / f"{name}.jsonl"
+    for name in ("development", "development_2", *(f"writer_{letter}" for letter in "abcefghijklmnopq"))
+)
+"""The labelled drafts for training and validation."""
+
+SUPPLEMENT = DRAFTS / "supplement.jsonl"
+"""Labelled drafts for training only."""
+
+_TUTOR = "tutor "
+"""Beginning of the writer of a message from the site's own sessions."""
+
+_FURTHER_FILE = re.compile(r"_\d+\Z")
+
+Announce = Callable[[str], object]
+"""A function that is called with what the training does next."""
+
 
 class TooFewExamplesError(ValueError):
     """The examples do not suffice for a model. The message says what is missing."""
 
 
-def examples_of_drafts(files: Sequence[Path], *, validated: bool = True) -> list[Example]:
-    """Return the labelled drafts of the files as examples. Each file is one writer's. Raise CorpusError."""
+def examples_of_drafts(
+    files: Sequence[Path], *, validated: bool = True, stored_only: bool = False
+) -> list[Example]:
+    """Return the labelled drafts of the files as examples. Raise CorpusError.
+
+    Each file is one writer's; `NAME_2.jsonl` has further drafts of the writer of `NAME.jsonl`. With `stored_only`,
+    drafts about problems that are not in the database are left out.
+    """
     examples = []
     for file in files:
         drafts = read_drafts(file)
+        if stored_only:
+            stored = set(Problem.objects.values_list("external_id", flat=True))
+            drafts = [draft for draft in drafts if draft.problem in stored]
         contexts = draft_contexts(drafts)
+        writer = _FURTHER_FILE.sub("", file.stem)
         examples += [
             example
             for draft in drafts
             for example in _examples(
-                draft.text, contexts[draft.id], draft.labels, (file.stem, draft.problem), validated=validated
+                draft.text, contexts[draft.id], draft.labels, (writer, draft.problem), validated=validated
             )
         ]
     return examples
@@ -64,7 +99,7 @@ def examples_of_reviews() -> Iterator[Example]:
         session = outcome.session
         events = [event for event in session.events.all() if not event.out_of_protocol]
         origin = (
-            f"tutor {session.tutor_id or session.pk}",
+            f"{_TUTOR}{session.tutor_id or session.pk}",
             session.problem.external_id if session.problem else str(session.pk),
         )
         for event, context in message_contexts(session, events, "right_or_wrong"):
@@ -86,7 +121,14 @@ def _examples(
         yield Example(units, labels, *origin, [one for _, one in others], validated)
 
 
-def train(examples: Sequence[Example], version: int) -> TextModel:
+class Trained(NamedTuple):
+    """A model with the clauses that its cross-validation finds in each example; None: the example is not validated."""
+
+    model: TextModel
+    found: Sequence[frozenset[str] | None]
+
+
+def train(examples: Sequence[Example], version: int, announce: Announce = lambda _: None) -> Trained:
     """Return a model of the examples with its cross-validated figures. Raise TooFewExamplesError.
 
     Every clause needs examples by two writers, each on problems of their own, and there must be allowed examples.
@@ -98,29 +140,56 @@ def train(examples: Sequence[Example], version: int) -> TextModel:
             raise TooFewExamplesError(f"{clause} needs examples by at least 2 writers, not {len(writers)}.")
     if not any(example.validated and not example.labels for example in examples):
         raise TooFewExamplesError("There is no allowed example to choose thresholds with.")
-    judgements = cross_validate(examples, clauses)
+    judgements = cross_validate(examples, clauses, announce)
+    announce("Fits the model to all messages")
     model = with_thresholds(fit(examples, clauses), examples, judgements)
-    pairs = [
-        (example, found_clauses(example, model, judgement))
+    found = [
+        None if judgement is None else found_clauses(example, model, judgement)
         for example, judgement in zip(examples, judgements, strict=True)
-        if judgement is not None
     ]
-    return replace(model, version=version, figures=tuple(_figures(pairs, clauses)))
+    pairs = [(example, own) for example, own in zip(examples, found, strict=True) if own is not None]
+    figures = figures_of(pairs, clauses)
+    return Trained(replace(model, version=version, figures=tuple(figures.lines())), found)
 
 
-def _figures(pairs: Sequence[tuple[Example, frozenset[str]]], clauses: Sequence[str]) -> list[str]:
-    """Return lines with recall and precision per clause and the share of allowed messages flagged."""
-    lines = []
+class ClauseFigures(NamedTuple):
+    """Recall and precision of one clause."""
+
+    clause: str
+    recall: Share
+    precision: Share
+
+
+class Figures(NamedTuple):
+    """Recall and precision for each clause, the recall of all clauses, and the share of allowed messages flagged."""
+
+    clauses: Sequence[ClauseFigures]
+    recall: Share
+    flagged: Share
+
+    def lines(self) -> Iterator[str]:
+        """Yield the figures as lines of text."""
+        for one in self.clauses:
+            yield f"{one.clause}: recall {one.recall}, precision {one.precision}"
+        yield f"all: recall {self.recall}"
+        yield f"allowed messages flagged: {self.flagged}"
+
+
+def figures_of(pairs: Sequence[tuple[Example, frozenset[str]]], clauses: Sequence[str]) -> Figures:
+    """Return the figures of examples with the clauses that are found in each."""
+    rows = []
     for clause in clauses:
         hits = sum(clause in found for example, found in pairs if clause in example.labels)
         recall = Share(hits, sum(clause in example.labels for example, _ in pairs))
-        precision = Share(hits, sum(clause in found for _, found in pairs))
-        lines.append(f"{clause}: recall {recall}, precision {precision}")
+        rows.append(ClauseFigures(clause, recall, Share(hits, sum(clause in found for _, found in pairs))))
     labels = [clause in found for example, found in pairs for clause in example.labels]
     flagged = [bool(found) for example, found in pairs if not example.labels]
-    lines.append(f"all: recall {Share(sum(labels), len(labels))}")
-    lines.append(f"allowed messages flagged: {Share(sum(flagged), len(flagged))}")
-    return lines
+    return Figures(rows, Share(sum(labels), len(labels)), Share(sum(flagged), len(flagged)))
+
+
+def is_of_this_site(example: Example) -> bool:
+    """Return whether the example is a message of the site's own sessions."""
+    return example.writer.startswith(_TUTOR)
 
 
 def next_version(file: Path) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from tutoring.rules.detection import Detection
@@ -13,7 +15,8 @@ _BEFORE = 60
 """Characters before a phrase that a detector can inspect. The bound keeps the search linear."""
 
 
-class PhrasePattern(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PhrasePattern:
     """A pattern with the explanation and the weight of the phrases that it matches."""
 
     pattern: re.Pattern[str]
@@ -39,18 +42,27 @@ class Phrase(NamedTuple):
         return Detection(clause, self.start, end, source.explanation, source.weight, certain=source.certain)
 
 
-def phrases_in(text: str, patterns: Sequence[PhrasePattern]) -> Iterator[Phrase]:
+def phrases_in(text: str, patterns: tuple[PhrasePattern, ...]) -> Iterator[Phrase]:
     """Yield every match of the patterns in the sentences of the text."""
     for sentence in sentences(text):
-        question = is_question(sentence.text)
-        for source in patterns:
-            for match in source.pattern.finditer(sentence.text):
-                passage = match[0].strip()
-                start = match.start() + match[0].index(passage)
-                before = sentence.text[max(0, start - _BEFORE) : start]
-                yield Phrase(passage, sentence.start + start, before, sentence.text, question, source)
+        for phrase in _phrases_of(sentence.text, patterns):
+            yield phrase._replace(start=sentence.start + phrase.start)
 
 
-def phrases_in_statements(text: str, patterns: Sequence[PhrasePattern]) -> Iterator[Phrase]:
+# Most sentences of a draft are the same at the next check.
+@lru_cache(maxsize=4_000)
+def _phrases_of(sentence: str, patterns: tuple[PhrasePattern, ...]) -> tuple[Phrase, ...]:
+    question = is_question(sentence)
+    found = []
+    for source in patterns:
+        for match in source.pattern.finditer(sentence):
+            passage = match[0].strip()
+            start = match.start() + match[0].index(passage)
+            before = sentence[max(0, start - _BEFORE) : start]
+            found.append(Phrase(passage, start, before, sentence, question, source))
+    return tuple(found)
+
+
+def phrases_in_statements(text: str, patterns: tuple[PhrasePattern, ...]) -> Iterator[Phrase]:
     """Yield every match of the patterns in the sentences that are no questions."""
     return (phrase for phrase in phrases_in(text, patterns) if not phrase.question)

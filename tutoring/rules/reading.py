@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -275,6 +276,13 @@ def _background(
     )
 
 
+def prepare(context: MessageContext) -> None:
+    """Read the texts of the context, so that the next message is read faster. The first use loads the encoder."""
+    background_of(context)
+    for text in (context.statement, context.analysis):
+        paragraph_vectors(text)
+
+
 def read_units(text: str, context: MessageContext, found: Sequence[tuple[str, Detection]] = ()) -> list[Unit]:
     """Return the whole text, and if it has several sentences, each of them and each pair of neighbouring ones.
 
@@ -302,63 +310,91 @@ def read_units(text: str, context: MessageContext, found: Sequence[tuple[str, De
     ]
     vectors = sentence_vectors([text[start:end] for start, end in pieces])
     likeness = _likeness(vectors, context)
-
-    def unit(first: int, last: int) -> Unit:
-        start, end = pieces[first][0], pieces[last - 1][1]
-        own = frozenset[str]().union(*features[first:last], {"l:pair"} if last - first > 1 else ())
-        mean = vectors[first:last].mean(0)
-        measures = _measures(text[start:end], likeness[first:last], background)
-        return Unit(start, end, own, mean / max(float(np.linalg.norm(mean)), 1e-9), measures)
-
     count = len(pieces)
-    whole = [unit(0, count)]
-    if count == 1:
-        return whole
     step = -(-count // _MOST_PASSAGES)
+    windows = [(0, count)]
+    if count > 1:
+        windows += [(first, min(first + step, count)) for first in range(0, count, step)]
+        windows += [(first, min(first + 2 * step, count)) for first in range(0, count - step, step)]
+    contents = [_content(text[start:end], background) for start, end in pieces]
     return [
-        *whole,
-        *(unit(first, min(first + step, count)) for first in range(0, count, step)),
-        *(unit(first, min(first + 2 * step, count)) for first in range(0, count - step, step)),
+        Unit(
+            start := pieces[first][0],
+            end := pieces[last - 1][1],
+            frozenset[str]().union(*features[first:last], {"l:pair"} if last - first > 1 else ()),
+            mean,
+            _measures(text[start:end], likeness[first:last], contents[first:last], background),
+        )
+        for (first, last), mean in zip(windows, _means(vectors, windows), strict=True)
     ]
+
+
+def _means(vectors: Vectors, windows: Sequence[tuple[int, int]]) -> Vectors:
+    """Return the mean of the vectors of each window, with the length 1."""
+    totals = np.concatenate([np.zeros((1, vectors.shape[1])), vectors.cumsum(0, dtype=np.float64)])
+    firsts, lasts = np.array(windows).T
+    sums = totals[lasts] - totals[firsts]
+    return np.asarray(sums / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)[:, None], np.float32)
 
 
 _MOST_PASSAGES = 100
 
 
-def _likeness(vectors: Vectors, context: MessageContext) -> Vectors:
+class _Content(NamedTuple):
+    """What a sentence contains: numbers, words that are names in the program, and symbols of code."""
+
+    numbers: frozenset[str]
+    known: frozenset[str]
+    symbols: bool
+
+
+@lru_cache(maxsize=2_000)
+def _content(sentence: str, background: Background) -> _Content:
+    return _Content(
+        frozenset(_DIGITS.findall(sentence)),
+        background.program_words.intersection(_NAME.findall(sentence)),
+        _SYMBOLS.search(sentence) is not None,
+    )
+
+
+def _likeness(vectors: Vectors, context: MessageContext) -> list[tuple[float, float]]:
     """Return for each sentence the greatest cosine with a sentence of the statement, and of the official solution."""
     columns = [
-        (vectors @ others.T).max(1) if len(others) else np.zeros(len(vectors), np.float32)
+        (vectors @ others.T).max(1).tolist() if len(others) else [0.0] * len(vectors)
         for others in map(paragraph_vectors, (context.statement, context.analysis))
     ]
-    return np.stack(columns, axis=1)
+    return list(zip(*columns, strict=True))
 
 
-def _measures(text: str, likeness: Vectors, background: Background) -> tuple[float, ...]:
-    """Return the numbers of MEASURES for a passage, and the likeness of its sentences."""
-    statement, solution = likeness[:, 0], likeness[:, 1]
-    names = _NAME.findall(text)
-    known = [name for name in names if name in background.program_words]
-    numbers = set(_DIGITS.findall(text))
+def _measures(
+    text: str,
+    likeness: Sequence[tuple[float, float]],
+    contents: Sequence[_Content],
+    background: Background,
+) -> tuple[float, ...]:
+    """Return the numbers of MEASURES for a passage, from the likeness and the content of its sentences."""
+    count = len(likeness)
+    numbers = frozenset[str]().union(*(one.numbers for one in contents))
+    known = frozenset[str]().union(*(one.known for one in contents))
     return (
-        float(statement.max()),
-        float(statement.mean()),
-        float(solution.max()),
-        float(solution.mean()),
-        float((solution - statement).max()),
-        float((statement - solution).max()),
+        max(statement for statement, _ in likeness),
+        sum(statement for statement, _ in likeness) / count,
+        max(solution for _, solution in likeness),
+        sum(solution for _, solution in likeness) / count,
+        max(solution - statement for statement, solution in likeness),
+        max(statement - solution for statement, solution in likeness),
         math.log(len(text)),
-        float(len(likeness)),
-        (text.count("?") + text.count("？")) / len(likeness),
+        float(count),
+        (text.count("?") + text.count("？")) / count,
         float(is_question(text)),
         float("`" in text),
         float(bool(numbers - background.statement_numbers - background.program_numbers)),
-        float(bool(numbers & background.statement_numbers)),
+        float(not numbers.isdisjoint(background.statement_numbers)),
         float(len(numbers)),
         float(max(map(len, numbers), default=0)),
         float(any(len(name) == 1 or "_" in name or not name.islower() for name in known)),
-        float(len(set(known))),
-        float(bool(_SYMBOLS.search(text))),
+        float(len(known)),
+        float(any(one.symbols for one in contents)),
         float(background.student_says),
     )
 
@@ -474,6 +510,7 @@ def _names(sentence: str, words: Sequence[Token], background: Background) -> fro
     )
 
 
+@lru_cache(maxsize=2_000)
 def story_words(sentence: str, background: Background) -> int:
     """Return the number of different words of the sentence that are words of the problem's story.
 

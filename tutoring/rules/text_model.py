@@ -34,9 +34,12 @@ BEST_UNIT_SHARE = 0.3
 CLAUSE_SHARE, FOUND_SHARE = 0.7, 0.2
 """Shares of the highest clause and of a finding of another detector in the suspicion."""
 
-LONG = 170
+MANY = 3
+"""Warnings of one clause from which they are certain: 47 forbidden labelled drafts have as many, and no allowed one."""
+
+LONG, PASSAGE_MARGIN = 170, 0.2
 """Characters of a long message, whose score says little about one of its sentences: a warning in it is also reported
-if its own passage reaches the threshold. Nine of ten labelled drafts are shorter."""
+if its own passage exceeds the threshold by the margin. Nine of ten labelled drafts are shorter."""
 
 _HIGHEST_BYTE = 127.0
 
@@ -60,27 +63,39 @@ class Judgement:
     """The suspicion of each unit alone, without the share of a finding."""
 
     @classmethod
-    def of(cls, scores: Floats, found: bool) -> Judgement:
+    def of(cls, scores: Floats, found: bool, lenience: Floats) -> Judgement:
         """Return the judgement on the message whose units have these scores.
 
-        `found` states that another detector has a finding.
+        `found` states that another detector has a finding, `lenience` what is added to the score of each clause.
         """
         combined = (1 - BEST_UNIT_SHARE) * scores[0] + BEST_UNIT_SHARE * scores.max(0)
-        suspicion = combined[-1] + CLAUSE_SHARE * combined[:-1].max() + FOUND_SHARE * found
-        return cls(combined[:-1], float(suspicion), scores[:, -1] + CLAUSE_SHARE * scores[:, :-1].max(1))
+        suspicion = combined[-1] + CLAUSE_SHARE * (combined[:-1] + lenience).max() + FOUND_SHARE * found
+        passages = scores[:, -1] + CLAUSE_SHARE * (scores[:, :-1] + lenience).max(1)
+        return cls(combined[:-1], float(suspicion), passages)
 
-    def highest_threshold(self, detection: Detection, units: Sequence[Unit]) -> float:
-        """Return the highest threshold of a model at which the detection in the message of these units is reported."""
-        if detection.certain:
+    def highest_threshold(
+        self, detection: Detection, found: Sequence[Detection], units: Sequence[Unit]
+    ) -> float:
+        """Return the highest threshold of a model at which the detection in the message of these units is reported.
+
+        `found` are all detections of other detectors in the message.
+        """
+        if detection.certain or _is_one_of_many(detection, found):
             return math.inf
         if detection.weight < WARNING or units[0].end - units[0].start < LONG:
             return self.suspicion
         passages = [
-            float(suspicion)
+            float(suspicion) - PASSAGE_MARGIN
             for unit, suspicion in zip(units, self.passages, strict=True)
             if unit is not units[0] and unit.start < detection.end and detection.start < unit.end
         ]
         return max([self.suspicion, *passages])
+
+
+def _is_one_of_many(detection: Detection, found: Sequence[Detection]) -> bool:
+    """Return whether the detection is one of MANY warnings of its clause."""
+    warnings = sum(one.clause == detection.clause and one.weight >= WARNING for one in found)
+    return detection.weight >= WARNING and warnings >= MANY
 
 
 @dataclass(frozen=True)
@@ -96,6 +111,8 @@ class TextModel:
     features: tuple[str, ...]
     rarity: Floats
     weights: Floats
+    components: Floats
+    """The directions in which the vectors of labelled messages vary most, one a column."""
     vectors: Floats
     measures: Floats
     measure_means: Floats
@@ -106,7 +123,13 @@ class TextModel:
     """Suspicion from which a message is reported."""
     clause_thresholds: tuple[float, ...] = ()
     """Score from which a clause of a reported message is reported beside the likeliest one."""
+    lenience: tuple[float, ...] = ()
+    """What the suspicion adds to the score of each clause."""
     figures: tuple[str, ...] = ()
+
+    def judgement(self, scores: Floats, found: bool) -> Judgement:
+        """Return the judgement on a message whose units have these scores. `found`: another detector has a finding."""
+        return Judgement.of(scores, found, np.array(self.lenience, np.float32))
 
     @cached_property
     def _numbers(self) -> Mapping[str, int]:
@@ -114,30 +137,33 @@ class TextModel:
 
     def scores(self, units: Sequence[Unit]) -> Floats:
         """Return a row of scores for each unit."""
-        linear = np.stack([self._linear(unit) for unit in units])
-        vectors = gaussian(
-            np.array([unit.vector for unit in units]), self.vectors, VECTOR_SHARPNESS, self._squares
-        )
-        measures = gaussian(
-            self.standardized([unit.measures for unit in units]), self.measures, MEASURE_SHARPNESS
-        )
-        return np.asarray(linear + (vectors + MEASURE_SHARE * measures) @ self.shares + self.bias, np.float32)
+        scores = self._linear(units) + self.bias
+        vectors = np.array([unit.vector for unit in units]) @ self.components
+        measures = self.standardized([unit.measures for unit in units])
+        likeness = gaussian(measures, self.measures, MEASURE_SHARPNESS)
+        likeness *= MEASURE_SHARE
+        likeness += gaussian(vectors, self.vectors, VECTOR_SHARPNESS)
+        scores += likeness @ self.shares
+        return np.asarray(scores, np.float32)
 
     def standardized(self, measures: Sequence[Sequence[float]]) -> Floats:
         """Return the measures with the mean 0 and the deviation 1 that the labelled messages have."""
         rows: Floats = (np.array(measures, np.float32) - self.measure_means) / self.measure_deviations
         return rows
 
-    @cached_property
-    def _squares(self) -> Floats:
-        squares: Floats = (self.vectors**2).sum(1)
-        return squares
-
-    def _linear(self, unit: Unit) -> Floats:
-        """Return the linear part of the scores of the unit."""
-        numbers = [number for number in map(self._numbers.get, unit.features) if number is not None]
-        values = self.rarity[sorted(numbers)]
-        linear: Floats = values @ self.weights[sorted(numbers)] / max(float(np.linalg.norm(values)), 1e-9)
+    def _linear(self, units: Sequence[Unit]) -> npt.NDArray[np.float64]:
+        """Return the linear part of the scores of each unit."""
+        numbers = [[self._numbers[one] for one in unit.features & self._numbers.keys()] for unit in units]
+        lengths = [len(own) for own in numbers]
+        indices = np.array([number for own in numbers for number in own], np.intp)
+        # The order of a set differs between processes, and with it the rounding of a sum.
+        indices = indices[np.lexsort((indices, np.repeat(np.arange(len(units)), lengths)))]
+        values = self.rarity[indices]
+        parts = np.concatenate([values[:, None] * self.weights[indices], values[:, None] ** 2], axis=1)
+        totals = np.concatenate([np.zeros((1, parts.shape[1])), parts.cumsum(0, dtype=np.float64)])
+        ends = np.cumsum(lengths)
+        sums = totals[ends] - totals[ends - lengths]
+        linear: npt.NDArray[np.float64] = sums[:, :-1] / np.maximum(np.sqrt(sums[:, -1:]), 1e-9)
         return linear
 
     def _contributions(self, unit: Unit) -> tuple[list[str], Floats]:
@@ -175,21 +201,16 @@ class TextModel:
         return reported
 
 
-def gaussian(rows: Floats, others: Floats, sharpness: float, lengths: Floats | None = None) -> Floats:
-    """Return exp(-sharpness * squared distance) of each row to each of the others.
-
-    `lengths` are the squared norms of the others, if the caller has them.
-    """
-    if lengths is None:
-        lengths = (others**2).sum(1)
-    similarity: Floats = (rows**2).sum(1)[:, None] + lengths[None]
-    similarity -= 2 * rows @ others.T
-    np.maximum(similarity, 0, out=similarity)
-    similarity *= -sharpness
-    return np.exp(similarity, out=similarity)
+def gaussian(rows: Floats, others: Floats, sharpness: float) -> Floats:
+    """Return exp(-sharpness * squared distance) of each row to each of the others."""
+    exponents: Floats = (2 * sharpness * rows) @ others.T
+    exponents -= sharpness * np.einsum("ij,ij->i", rows, rows)[:, None]
+    exponents -= sharpness * np.einsum("ij,ij->i", others, others)
+    np.minimum(exponents, 0, out=exponents)
+    return np.exp(exponents, out=exponents)
 
 
-_TEXTS = ("version", "clauses", "features", "threshold", "clause_thresholds", "figures")
+_TEXTS = ("version", "clauses", "features", "threshold", "clause_thresholds", "lenience", "figures")
 _NUMBERS = ("rarity", "weights", "measures", "measure_means", "measure_deviations", "shares", "bias")
 
 
@@ -202,6 +223,7 @@ def save(model: TextModel, file: Path) -> None:
         np.savez_compressed(
             written,
             texts=np.frombuffer(texts.encode(), np.uint8),
+            components=model.components,
             vectors=np.round(model.vectors / scale).astype(np.int8),
             scale=np.float32(scale),
             **arrays,
@@ -209,18 +231,24 @@ def save(model: TextModel, file: Path) -> None:
 
 
 def load(file: Path) -> TextModel:
-    """Return the model of a file. Raise OSError, or ValueError for a file that contains none."""
+    """Return the model of a file. Raise OSError, or ValueError for a file that contains none.
+
+    Models up to version 6, and those of sites from that time, have neither components nor lenience.
+    """
     try:
         with np.load(file, allow_pickle=False) as arrays:
             texts = json.loads(arrays["texts"].tobytes())
+            vectors = arrays["vectors"].astype(np.float32) * arrays["scale"]
             model = TextModel(
                 version=texts["version"],
                 clauses=tuple(texts["clauses"]),
                 features=tuple(texts["features"]),
                 threshold=texts["threshold"],
                 clause_thresholds=tuple(texts["clause_thresholds"]),
+                lenience=tuple(texts.get("lenience", [0.0] * len(texts["clauses"]))),
                 figures=tuple(texts["figures"]),
-                vectors=arrays["vectors"].astype(np.float32) * arrays["scale"],
+                components=arrays.get("components", np.eye(vectors.shape[1], dtype=np.float32)),
+                vectors=vectors,
                 **{name: arrays[name] for name in _NUMBERS},
             )
     except (KeyError, TypeError, EOFError, ValueError, zipfile.BadZipFile) as error:

@@ -35,6 +35,8 @@ field.addEventListener("scroll", () => {
 document.addEventListener("submit", (event) => {
   if (event.target === form) cancelCheck();
 });
+// The first check of a problem loads the sentence encoder, so it begins before there is a draft.
+field.addEventListener("focus", () => request("").catch(() => {}), { once: true });
 if (field.value.trim()) scheduleCheck();
 
 function scheduleCheck() {
@@ -60,17 +62,7 @@ async function check() {
   pending = controller;
   const timeout = setTimeout(() => controller.abort(), TIMEOUT);
   try {
-    const response = await fetch(box.dataset.checkUrl, {
-      method: "POST",
-      body: new URLSearchParams({
-        csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value,
-        text,
-        level: form.elements.level?.value ?? "",
-      }),
-      headers: { Accept: "application/json" },
-      redirect: "error",
-      signal: controller.signal,
-    });
+    const response = await request(text, controller.signal);
     if (!response.ok) throw new Error(`status ${response.status}`);
     const answer = await response.json();
     if (pending === controller && field.value === text) show(text, answer.findings);
@@ -79,6 +71,20 @@ async function check() {
   } finally {
     clearTimeout(timeout);
   }
+}
+
+function request(text, signal) {
+  return fetch(box.dataset.checkUrl, {
+    method: "POST",
+    body: new URLSearchParams({
+      csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value,
+      text,
+      level: form.elements.level?.value ?? "",
+    }),
+    headers: { Accept: "application/json" },
+    redirect: "error",
+    signal,
+  });
 }
 
 function hide() {

@@ -1,4 +1,4 @@
-"""`check_drafts`, `score_detectors` and `train_text_model`: output, errors and the replaced model."""
+"""`check_drafts`, `score_detectors`, `train_text_model`, and the pages on which an admin trains the text model."""
 
 from __future__ import annotations
 
@@ -6,11 +6,22 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
+from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
+from accounts.roles import Role
 from benchmark.models import Problem
+from tests.tutoring.conftest import PersonFactory
+from tests.tutoring.review.readings import recorded_session, review
+from tutoring.models import AuditEntry, TextModelTraining
+from tutoring.review import text_model_jobs, text_model_requests
+from tutoring.review.text_model_jobs import perform_training
+from tutoring.rules.detectors.text_model import current_model
 from tutoring.rules.text_model import load
 
 PROGRAM = "n = int(input())\ntotal = 0\nfor i in range(n):\n    total += i\nprint(total)\n"
@@ -154,3 +165,101 @@ def test_a_clause_without_examples_is_named(corpus: Path):
     writers[1].write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
     with pytest.raises(CommandError, match="F4 needs examples by at least 2 writers, not 1"):
         run("train_text_model", "--corpus", *map(str, writers), "--supplement")
+
+
+PAGE = "/review/text-model/"
+
+
+def press(person: User, address: str, **fields: str) -> str:
+    """Send a form of the pages of the text model and return the page that follows."""
+    client = Client()
+    client.force_login(person)
+    response = client.post(address, {"command": str(uuid4()), **fields}, follow=True)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def page(person: User, address: str = PAGE) -> str:
+    client = Client()
+    client.force_login(person)
+    return client.get(address).content.decode()
+
+
+@pytest.fixture
+def settled(
+    corpus: Path,
+    person: PersonFactory,
+    rita: User,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Settings,
+    tmp_path: Path,
+) -> Path:
+    """Return the file of the site's own model, on a site with one settled session and two files of drafts."""
+    settings.TEXT_MODEL = tmp_path / "own.npz"
+    files = [corpus.with_name(f"{name}_writer.jsonl") for name in ("first", "second")]
+    monkeypatch.setattr(text_model_jobs, "TRAINING_FILES", files)
+    monkeypatch.setattr(text_model_jobs, "SUPPLEMENT", tmp_path / "none.jsonl")
+    monkeypatch.setattr(text_model_requests, "LEAST_TUTORS", 1)
+    monkeypatch.setattr(text_model_requests, "LEAST_SESSIONS", 1)
+    recorded_session(str(uuid4()), ["What is your plan?", "Use binary search."])
+    for reviewer in (rita, person("rolf", Role.REVIEWER)):
+        review(reviewer, "A6", "F1")
+    return tmp_path / "own.npz"
+
+
+def test_an_admin_trains_compares_and_replaces_the_model(
+    settled: Path,
+    ada: User,
+    rita: User,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+):
+    client = Client()
+    client.force_login(rita)
+    assert client.get(PAGE).status_code == 403
+    assert "The former model stays in use." in press(ada, f"{PAGE}start/")
+    training = TextModelTraining.objects.get()
+    assert "A training is not finished." in press(ada, f"{PAGE}start/")
+    assert "Waits for a worker" in page(ada, training.get_absolute_url())
+    perform_training(training.pk)
+    training.refresh_from_db()
+    assert (training.state, training.version, training.fault) == ("done", 1001, "")
+    assert not settled.exists(), "nothing is replaced before the decision"
+    shown = page(ada, training.get_absolute_url())
+    assert "Recall of F1" in shown
+    assert f"Version {current_model().version}, this site" in shown
+    decide = f"{training.get_absolute_url()}decide/"
+    with django_capture_on_commit_callbacks(execute=True):
+        shown = press(ada, decide, decision="use")
+    assert load(settled).version == 1001
+    assert "After the next start of Hintbench: <strong>version 1001</strong>, trained on this site" in shown
+    assert "Only the result of a training is decided." in press(ada, decide, decision="discard")
+    with django_capture_on_commit_callbacks(execute=True):
+        press(ada, f"{PAGE}shipped/")
+    assert not settled.exists()
+    actions = ["UseShippedTextModel", "DecideTextModel", "RequestTextModelTraining"]
+    assert list(AuditEntry.objects.filter(person=ada).values_list("action", flat=True)) == actions
+
+
+def test_a_discarded_or_failed_training_leaves_no_model(
+    settled: Path, ada: User, monkeypatch: pytest.MonkeyPatch
+):
+    press(ada, f"{PAGE}start/")
+    first = TextModelTraining.objects.get()
+    perform_training(first.pk)
+    press(ada, f"{first.get_absolute_url()}decide/", decision="discard")
+    first.refresh_from_db()
+    assert (first.state, first.model) == ("discarded", None)
+    monkeypatch.setattr(text_model_jobs, "TRAINING_FILES", [])
+    press(ada, f"{PAGE}start/")
+    second = TextModelTraining.objects.exclude(pk=first.pk).get()
+    perform_training(second.pk)
+    assert "needs examples by at least 2 writers" in page(ada, second.get_absolute_url())
+    assert not settled.exists()
+
+
+def test_too_few_settled_reviews_are_counted(ada: User):
+    shown = page(ada)
+    assert "There are too few settled reviews." in shown
+    assert "10 sessions with a settled review are needed; the site has 0." in shown
+    assert "10 sessions with a settled review are needed" in press(ada, f"{PAGE}start/")
+    assert not TextModelTraining.objects.exists()

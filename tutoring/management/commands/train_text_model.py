@@ -10,6 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from tutoring.checks.labelled_drafts import CorpusError
 from tutoring.review.text_model_training import (
+    SUPPLEMENT,
+    TRAINING_FILES,
     TooFewExamplesError,
     examples_of_codebook,
     examples_of_drafts,
@@ -19,9 +21,6 @@ from tutoring.review.text_model_training import (
     write_model,
 )
 from tutoring.rules.detectors.text_model import current_model
-
-_DRAFTS = settings.BASE_DIR / "tests" / "tutoring" / "rules" / "drafts"
-TRAINING = ("development", *(f"writer_{letter}" for letter in "abcefghijklmn"))
 
 
 class Command(BaseCommand):
@@ -37,7 +36,7 @@ class Command(BaseCommand):
             "--corpus",
             type=Path,
             nargs="*",
-            default=[_DRAFTS / f"{name}.jsonl" for name in TRAINING],
+            default=TRAINING_FILES,
             metavar="FILE",
             help="labelled drafts for training and validation, one file for each writer; default: the training splits",
         )
@@ -45,7 +44,7 @@ class Command(BaseCommand):
             "--supplement",
             type=Path,
             nargs="*",
-            default=[_DRAFTS / "supplement.jsonl"],
+            default=[SUPPLEMENT],
             metavar="FILE",
             help="labelled drafts for training only; default: the supplement of the development split",
         )
@@ -69,7 +68,7 @@ class Command(BaseCommand):
                 + examples_of_codebook()
             )
             reviewed = [] if options["no_reviews"] else list(examples_of_reviews())
-            model = train(examples + reviewed, next_version(output))
+            model = train(examples + reviewed, next_version(output)).model
         except (CorpusError, TooFewExamplesError, ValueError) as error:
             raise CommandError(str(error)) from None
         former = current_model()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.reading import Background, background_of, code_passages, program_names
@@ -167,6 +168,8 @@ def _in_sentence(
         yield Detection("F2", start + first, start + last, explanation, weight)
 
 
+# Most sentences of a draft are the same at the next check.
+@lru_cache(maxsize=2_000)
 def _is_suspected(sentence: str, language: Language) -> bool:
     """Return whether the sentence suggests that something in the program is wrong or is to be changed."""
     if is_question(sentence):

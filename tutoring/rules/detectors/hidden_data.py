@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.texts import is_question, sentences
@@ -111,24 +112,33 @@ def _claims(text: str) -> list[Detection]:
     found = []
     for sentence in sentences(text):
         body = sentence.text.strip()
-        if _NO_CLAIM.search(body) or (is_question(body) and _QUESTION_OF_STUDENT.search(body)):
-            continue
-        named = _HIDDEN_TEST.search(body)
-        hidden = named is not None and (
-            "see" in named[0] or _ONLY_HIDDEN.search(named[0]) is not None or not named[0].isascii()
-        )
-        numbered = _NUMBERED_TEST.search(body)
-        outside = body
-        for match in (named if hidden else None, numbered):
-            if match:
-                outside = outside.replace(match[0], " ", 1)
-        content = _CONTENT.search(outside) is not None and re.search(r"[^\W\d]", outside) is not None
-        verdict = _VERDICT.search(outside) is not None
-        theirs = _THEIRS.search(body) is not None and not verdict
-        if (content and (hidden or numbered) and not verdict) or theirs:
+        if _is_claim(body):
             start = sentence.start + len(sentence.text) - len(sentence.text.lstrip())
             found.append(Detection("F4", start, start + len(body), explanation, 0.7))
     return found
+
+
+# Most sentences of a draft are the same at the next check.
+@lru_cache(maxsize=2_000)
+def _is_claim(sentence: str) -> bool:
+    """Return whether the sentence says what a hidden test contains."""
+    if _NO_CLAIM.search(sentence) or (is_question(sentence) and _QUESTION_OF_STUDENT.search(sentence)):
+        return False
+    named = _HIDDEN_TEST.search(sentence)
+    hidden = named is not None and (
+        "see" in named[0] or _ONLY_HIDDEN.search(named[0]) is not None or not named[0].isascii()
+    )
+    numbered = _NUMBERED_TEST.search(sentence)
+    outside = sentence
+    for match in (named if hidden else None, numbered):
+        if match:
+            outside = outside.replace(match[0], " ", 1)
+    if _VERDICT.search(outside):
+        return False
+    if _THEIRS.search(sentence):
+        return True
+    content = _CONTENT.search(outside) is not None and re.search(r"[^\W\d]", outside) is not None
+    return content and (hidden or numbered is not None)
 
 
 def _tokens(text: str, context: MessageContext) -> list[Detection]:

@@ -60,11 +60,16 @@ _ROLES = {
 }
 
 
+def model_file() -> Path:
+    """Return the file of the site's own model if it has one, else that of the shipped model."""
+    own: Path = settings.TEXT_MODEL
+    return own if own.exists() else SHIPPED
+
+
 @cache
 def current_model() -> TextModel:
-    """Return the site's own model if it has trained one, else the shipped model."""
-    own: Path = settings.TEXT_MODEL
-    return load(own if own.exists() else SHIPPED)
+    """Return the model that this process has used from its start on."""
+    return load(model_file())
 
 
 def other_findings(text: str, context: MessageContext) -> list[tuple[str, Detection]]:
@@ -82,7 +87,7 @@ def _scored(text: str, context: MessageContext) -> tuple[list[Unit], Floats, Jud
     if not (units := read_units(text, context, others)):
         return None
     scores = current_model().scores(units)
-    return units, scores, Judgement.of(scores, bool(others))
+    return units, scores, current_model().judgement(scores, bool(others))
 
 
 def confirms(detection: Detection, text: str, context: MessageContext) -> bool:
@@ -93,7 +98,8 @@ def confirms(detection: Detection, text: str, context: MessageContext) -> bool:
     if (scored := _scored(text, context)) is None:
         return detection.certain or detection.weight >= BLOCKING
     units, _, judgement = scored
-    return judgement.highest_threshold(detection, units) >= current_model().threshold
+    found = [one for _, one in other_findings(text, context)]
+    return judgement.highest_threshold(detection, found, units) >= current_model().threshold
 
 
 def find_similar_messages(text: str, context: MessageContext) -> list[Detection]:

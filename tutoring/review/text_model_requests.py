@@ -1,0 +1,184 @@
+"""Trainings of the text model that admins request, and the decisions on their results.
+
+The row holds the request, the figures and the model. A job in the queue (`text_model_jobs.py`) only points to it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import django_rq
+import redis
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.roles import Role
+from tutoring.checks.draft_scores import Share
+from tutoring.models import TextModelTraining
+from tutoring.review.actions import ReviewAction
+from tutoring.review.agreement import counted_review_outcomes
+from tutoring.rules import current_rule_set
+from tutoring.rules.detectors.text_model import model_file
+from tutoring.rules.text_model import load
+from tutoring.sessions.context import RefusedError
+
+logger = logging.getLogger(__name__)
+
+QUEUE = "background"
+"""The queue that workers serve after runs."""
+
+LEAST_SESSIONS, LEAST_TUTORS = 10, 2
+"""Sessions with a settled review, and their tutors, from which a training can learn something about the site."""
+
+_PERFORM = "tutoring.review.text_model_jobs.perform_training"
+"""The function of the jobs, as `settings.WORKER_JOBS` lists it."""
+
+_LATE = timedelta(seconds=10)
+"""Age after which a request that waits without a job counts as lost."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the site has to train on: sessions with a settled review, and their tutors."""
+
+    sessions: int
+    tutors: int
+
+    @property
+    def missing(self) -> str:
+        """Return what is missing for a training; an empty text if nothing is."""
+        if self.sessions < LEAST_SESSIONS:
+            return (
+                f"{LEAST_SESSIONS} sessions with a settled review are needed; the site has {self.sessions}."
+            )
+        if self.tutors < LEAST_TUTORS:
+            return f"Sessions of {LEAST_TUTORS} tutors are needed; the site has those of {self.tutors}."
+        return ""
+
+
+def material_of_site() -> Material:
+    """Return the number of sessions with a settled review, and of their tutors."""
+    settled = counted_review_outcomes(current_rule_set().version).exclude(verdict="")
+    tutors = settled.order_by().values("session__tutor").distinct()
+    return Material(settled.count(), tutors.count())
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestTextModelTraining(ReviewAction):
+    """Request a training on the labelled drafts and the settled reviews."""
+
+    def perform(self, _now: datetime) -> None:
+        """Store the request. Raise RefusedError if another training is unfinished, or reviews are missing."""
+        self.require(Role.ADMIN)
+        if TextModelTraining.objects.filter(state__in=TextModelTraining.UNFINISHED).exists():
+            raise RefusedError("A training is not finished. Wait for its result.")
+        if missing := material_of_site().missing:
+            raise RefusedError(missing)
+        training = TextModelTraining.objects.create(requested_by=self.person)
+        self.record(None, training=training.pk)
+        transaction.on_commit(lambda: _enqueue(training.pk))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecideTextModel(ReviewAction):
+    """Use the model of a training instead of the former one, or discard it."""
+
+    training_id: int
+    use: bool
+
+    def perform(self, now: datetime) -> None:
+        """Store the decision. Raise TextModelTraining.DoesNotExist, and RefusedError unless it is undecided."""
+        self.require(Role.ADMIN)
+        training = TextModelTraining.objects.select_for_update().get(pk=self.training_id)
+        if training.state != TextModelTraining.State.DONE or training.model is None:
+            raise RefusedError(
+                f"This training is {training.state}. Only the result of a training is decided."
+            )
+        states = TextModelTraining.State
+        training.state = states.USED if self.use else states.DISCARDED
+        training.decided_by, training.decided_at = self.person, now
+        content = bytes(training.model)
+        if not self.use:
+            training.model = None
+        training.save(update_fields=["state", "decided_by", "decided_at", "model"])
+        self.record(None, training=training.pk, use=self.use, version=training.version)
+        if self.use:
+            transaction.on_commit(lambda: _replace(content))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseShippedTextModel(ReviewAction):
+    """Use the shipped model again."""
+
+    def perform(self, _now: datetime) -> None:
+        """Delete the site's own model. Its training stays stored."""
+        self.require(Role.ADMIN)
+        own: Path = settings.TEXT_MODEL
+        self.record(None, version=load(own).version if own.exists() else None)
+        transaction.on_commit(lambda: own.unlink(missing_ok=True))
+
+
+def _replace(content: bytes) -> None:
+    """Replace the site's own model at once."""
+    own: Path = settings.TEXT_MODEL
+    temporary = own.with_suffix(".new")
+    temporary.write_bytes(content)
+    temporary.replace(own)
+
+
+def chosen_version() -> int:
+    """Return the version of the model that processes use after their next start."""
+    return load(model_file()).version
+
+
+def _enqueue(training_id: int) -> None:
+    try:
+        django_rq.get_queue(QUEUE).enqueue(_PERFORM, training_id, job_id=_job_id(training_id))
+    except redis.RedisError as error:  # the sweep of the workers finds the row
+        logger.warning(
+            "training %s is not enqueued, because the queue server is unavailable: %s", training_id, error
+        )
+
+
+def _job_id(training_id: int) -> str:
+    return f"text-model-{training_id}"
+
+
+def requeue_lost_trainings() -> None:
+    """Put a job into the queue for each unfinished training without a worker or a job. Raise redis.RedisError."""
+    now = timezone.now()
+    late = TextModelTraining.objects.waiting().filter(requested_at__lt=now - _LATE)
+    rows = list((late | TextModelTraining.objects.lost(now)).values_list("pk", flat=True))
+    queue = django_rq.get_queue(QUEUE)
+    waiting = set(queue.get_job_ids()) if rows else set()
+    for pk in rows:
+        if _job_id(pk) not in waiting:
+            queue.enqueue(_PERFORM, pk, job_id=_job_id(pk))
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """A row of the table of figures: a clause or a sum, with the figures of the new and of the former model."""
+
+    name: str
+    everywhere: Share
+    site: Share
+    former: Share
+
+
+def figure_rows(figures: Mapping[str, Any]) -> list[FigureRow]:
+    """Return the recall of each clause and of all, and the share of allowed messages flagged."""
+    documents = [figures[name] for name in ("all", "site", "site_former")]
+    rows = [
+        FigureRow(f"Recall of {clause}", *(Share(*one["clauses"][clause][0]) for one in documents))
+        for clause in figures["all"]["clauses"]
+    ]
+    rows.append(FigureRow("Recall of all clauses", *(Share(*one["recall"]) for one in documents)))
+    rows.append(FigureRow("Allowed messages flagged", *(Share(*one["flagged"]) for one in documents)))
+    return rows
