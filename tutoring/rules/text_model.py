@@ -203,7 +203,8 @@ class TextModel:
 
 def gaussian(rows: Floats, others: Floats, sharpness: float) -> Floats:
     """Return exp(-sharpness * squared distance) of each row to each of the others."""
-    exponents: Floats = (2 * sharpness * rows) @ others.T
+    exponents: Floats = rows @ others.T
+    exponents *= 2 * sharpness
     exponents -= sharpness * np.einsum("ij,ij->i", rows, rows)[:, None]
     exponents -= sharpness * np.einsum("ij,ij->i", others, others)
     np.minimum(exponents, 0, out=exponents)

@@ -229,8 +229,9 @@ def test_an_admin_trains_compares_and_replaces_the_model(
     assert f"Version {current_model().version}, this site" in shown
     decide = f"{training.get_absolute_url()}decide/"
     with django_capture_on_commit_callbacks(execute=True):
-        shown = press(ada, decide, decision="use")
+        press(ada, decide, decision="use")
     assert load(settled).version == 1001
+    shown = page(ada, training.get_absolute_url())
     assert "After the next start of Hintbench: <strong>version 1001</strong>, trained on this site" in shown
     assert "Only the result of a training is decided." in press(ada, decide, decision="discard")
     with django_capture_on_commit_callbacks(execute=True):
