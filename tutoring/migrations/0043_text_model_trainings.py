@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tutoring", "0041_stored_figures"),
+        ("tutoring", "0042_model_drafts"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
