@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tutoring", "0042_model_drafts"),
+        ("tutoring", "0043_arm_chains"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
