@@ -90,7 +90,7 @@ def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:
     from tutoring.models import Event, Session
 
     call_command("migrate", verbosity=0)
-    _add_problems()
+    add_problems()
     epochs = -(-arguments.chains // EPOCH)
     if arguments.profile:
         runner.timed(_command(SHORT + epochs, arguments.profile))
@@ -132,7 +132,7 @@ def _messages(run: Any) -> Any:
     return Generation.objects.filter(work_item__run=run).values_list("messages", flat=True)
 
 
-def _add_problems() -> None:
+def add_problems() -> None:
     """Create problems with a sample and a hidden test that the program of the replies fails."""
     from benchmark.models import Problem, TestCase, blobs
 

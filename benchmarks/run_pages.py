@@ -1,4 +1,5 @@
-"""Server time of the pages of runs over 500 problems, by default with 100 000 generations in 25 runs.
+"""Server time of the pages of runs over 500 problems, by default with 100 000 generations in 25 runs, and of replays
+with as many draws.
 
     python -m benchmarks.run_pages [--postgres] [--generations N]
 
@@ -25,15 +26,19 @@ from benchmarks.page_times import (
     seconds,
     timed,
 )
+from benchmarks.replay_rows import fix_replay
 
 if TYPE_CHECKING:
     from django.test import Client
 
     from benchmark.models import Run
+    from tutoring.models import ReplayRun
 
 PROBLEMS, ATTEMPTS, STEPS = 500, 2, 4
 SLOW_PROBLEMS = 300
 """Problems with a slow program that every arm of slow programs repairs once."""
+REPLAY_DRAWS = 10
+"""Draws of each arm at each state of the replay."""
 MESSAGE = "Bessie counts the grass of every field. " * 75
 
 
@@ -82,11 +87,13 @@ def fill_site(generations: int) -> tuple[Client, dict[str, str]]:
     from django.test import Client
 
     from benchmark.models import GrowthCurve
+    from tutoring.models import HintCard
 
     researcher = User.objects.create_user("researcher")
     researcher.groups.set(Group.objects.filter(name="researcher"))
     runs = fill(generations // (PROBLEMS * ATTEMPTS * STEPS))
     slow = "&".join(f"run={run.pk}" for run in fill_slow_runs())
+    replay = fill_replay(generations)
     analyze()
     client = Client(SERVER_NAME="localhost")
     client.force_login(researcher)
@@ -108,6 +115,9 @@ def fill_site(generations: int) -> tuple[Client, dict[str, str]]:
         "published": "/runs/published/",
         "slow programs": f"/runs/slow/?{slow}",
         "growth": GrowthCurve.objects.all()[0].get_absolute_url(),
+        "receptivity": "/runs/receptivity/",
+        "replay": replay.get_absolute_url(),
+        "card": f"{HintCard.objects.latest('pk').get_absolute_url()}?replay={replay.pk}",
     }
     return client, pages
 
@@ -200,6 +210,32 @@ def fill(count: int) -> list[Run]:
     last = Generation.objects.filter(work_item=OuterRef("pk"), step=STEPS - 1)
     WorkItem.objects.update(selected=Subquery(last.values("pk")))
     return runs
+
+
+def fill_replay(draws: int) -> ReplayRun:
+    """Create a finished replay with so many draws of four arms at states of all problems of runs."""
+    from benchmark.models import Problem
+    from tutoring.models import Placement, ReplayDraw, ReplayState
+    from tutoring.replay.drawing import conclude
+
+    problems = list(Problem.objects.filter(dataset__name="made"))
+    run = fix_replay(problems, max(2, draws // (4 * REPLAY_DRAWS)), REPLAY_DRAWS, "openai:replayed")
+    cards = dict(Placement.objects.filter(state__run=run).values_list("state", "card"))
+    ReplayDraw.objects.bulk_create(
+        (
+            ReplayDraw(
+                state=state, arm=arm, number=number, reply=MESSAGE, program=f"print({number})\n" * 40,
+                card_id={"hint": cards[state.pk], "sham": state.shams[number]}.get(arm), prompt_hash="",
+                right=(state.pk + number) % 3 == 0, uptake="solved" if (state.pk + number) % 3 == 0 else "better",
+            )
+            for state in ReplayState.objects.filter(run=run)
+            for arm in ReplayDraw.Arm.values
+            for number in range(REPLAY_DRAWS)
+        ),
+        batch_size=2000,
+    )  # fmt: skip
+    conclude(run)
+    return run
 
 
 def fill_slow_runs() -> list[Run]:

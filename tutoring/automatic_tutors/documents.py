@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
 from tutoring.arms.figures.contrasts import Contrast, Rate
 from tutoring.arms.figures.documents import contrast_json, left_out_json, left_out_lines, rate_json
 from tutoring.automatic_tutors.estimation import BlindingIndex
 from tutoring.automatic_tutors.figures import GainMatrix, MeasuredLeaks, TutorArm, TutorFigures
+
+CSV_COLUMNS = (
+    "tutor", "student", "figure", "estimate", "low", "high", "method", "problems", "simulated", "run", "rows",
+)  # fmt: skip
 
 
 def figures_text(figures: TutorFigures) -> str:
@@ -153,6 +158,51 @@ def figures_document(figures: TutorFigures) -> dict[str, Any]:
         },
         "left_out": left_out_json(figures.left_out),
     }
+
+
+def figures_csv(figures: TutorFigures) -> str:
+    """Return the figures as CSV: a line for each figure of each tutor and student, rates and gains as shares."""
+    return csv_text(CSV_COLUMNS, (row for arm in figures.arms for row in _csv_rows(arm)))
+
+
+def _csv_rows(arm: TutorArm) -> Iterator[dict[str, Any]]:
+    about = {
+        "tutor": arm.name, "student": arm.student, "run": str(arm.run.pk) if arm.run else "", "rows": arm.address,
+        "simulated": int(arm.simulated),
+    }  # fmt: skip
+    for row in (*_estimates(arm), *_amounts(arm)):
+        yield about | row
+
+
+def _estimates(arm: TutorArm) -> Iterator[dict[str, Any]]:
+    for name, rate in (("solved", arm.solved), ("breach rate", arm.breach)):
+        if rate is not None and rate.share is not None:
+            yield {"figure": name, "estimate": rate.share, "problems": rate.problems} | _ends(rate.interval)
+    for name, one in (("gain over neutral", arm.gain), ("people minus tutor", arm.people_minus)):
+        if one is not None:
+            found = {"figure": name, "estimate": one.difference.mean, "problems": one.problems}
+            yield found | _ends(one.difference)
+    if arm.leaks is not None:
+        index = arm.leaks.index
+        found = {"figure": "leak index", "estimate": index.mean, "problems": index.problems}
+        yield found | _ends(index.interval)
+    if arm.blinding is not None:
+        yield {"figure": "blinding index", "estimate": arm.blinding.index} | _ends(arm.blinding.interval)
+
+
+def _amounts(arm: TutorArm) -> Iterator[dict[str, Any]]:
+    for name, dollars in (("student dollars", arm.student_dollars), ("tutor dollars", arm.tutor_dollars)):
+        yield {"figure": name, "estimate": dollars}
+    if arm.guard is not None:
+        for kind, counts in (("turns", arm.guard.decisions), ("refused drafts", arm.guard.refusals)):
+            for name, count in counts.items():
+                yield {"figure": f"{kind}: {name}", "estimate": count}
+
+
+def _ends(found: Any) -> dict[str, Any]:
+    return (
+        {} if found is None else {"low": found.interval[0], "high": found.interval[1], "method": found.method}
+    )
 
 
 def _arm_json(arm: TutorArm) -> dict[str, Any]:

@@ -203,8 +203,9 @@ def _of_student(
         of_people = human_tallies(rows.people)
         if people is None and of_people:
             compliant = [one.pk for one in rows.people if one.compliant]
-            leaks = _leaks_of_people(run, [one.pk for one in rows.people])
-            of_compliant = _leaks_of_people(run, compliant)
+            measured = _leaks_of_people(run)
+            leaks = measured.leaks([one.pk for one in rows.people]) if measured else None
+            of_compliant = measured.leaks(compliant) if measured else None
             limit = yardstick(of_compliant.index.by_session) if of_compliant else None
             decided = [(one.problem, one.compliant) for one in rows.people if one.compliant is not None]
             people = TutorArm(
@@ -231,7 +232,8 @@ def _automatic(
     conduct, name = run.manifest["prepared"][CONDUCT], tutor_name(run)
     # The tutor's own outcome is that of its last program, which it executes.
     outcomes = own.tallies("last")
-    leaks = _leaks(Run.objects.filter(parameters__of=f"run={run.pk}"), None)
+    measured = _read_leaks(Run.objects.filter(parameters__of=f"run={run.pk}"))
+    leaks = measured.leaks() if measured else None
     if leaks and limit is not None:
         leaks = MeasuredLeaks(leaks.index, leaks.address, above_yardstick(leaks.index, limit))
     tutor = RunTutor.objects.filter(run=run).first()
@@ -278,14 +280,33 @@ def _neutral(run: Run) -> Run | None:
     return chosen.select_related("dataset").order_by("-started_at").first()
 
 
-def _leaks_of_people(run: Run, sessions: Sequence[UUID]) -> MeasuredLeaks | None:
-    """Return the leaks of these sessions of people with the run's student."""
+@dataclass(frozen=True)
+class _LeakDraws:
+    """The draws of a run of `leak`: whether each is right, by problem alone and by problem and shown session."""
+
+    address: str
+    alone: Mapping[str, Sequence[bool]]
+    shown: Mapping[tuple[str, str], Sequence[bool]]
+
+    def leaks(self, sessions: Iterable[UUID] | None = None) -> MeasuredLeaks | None:
+        """Return the leak index of these sessions, or of all; None without one."""
+        wanted = None if sessions is None else {str(key) for key in sessions}
+        of_problem: dict[str, list[float]] = defaultdict(list)
+        for (problem, session), draws in sorted(self.shown.items()):
+            if wanted is None or session in wanted:
+                of_problem[problem].append(fmean(draws))
+        index = leak_index({problem: fmean(draws) for problem, draws in self.alone.items()}, of_problem)
+        return MeasuredLeaks(index, self.address) if index else None
+
+
+def _leaks_of_people(run: Run) -> _LeakDraws | None:
+    """Return the draws that measure the leaks of people with the run's student."""
     measured = Run.objects.filter(dataset=run.dataset, model_spec=run.model_spec)
-    return _leaks(measured.exclude(parameters__of__startswith="run="), {str(key) for key in sessions})
+    return _read_leaks(measured.exclude(parameters__of__startswith="run="))
 
 
-def _leaks(found: QuerySet[Run], sessions: set[str] | None) -> MeasuredLeaks | None:
-    """Return the leak index that the latest finished of these runs measured, of all or of the given sessions."""
+def _read_leaks(found: QuerySet[Run]) -> _LeakDraws | None:
+    """Return the draws of the latest finished of these runs."""
     run = found.filter(method=LEAK, state=Run.State.FINISHED).order_by("-started_at").first()
     if run is None:
         return None
@@ -304,13 +325,9 @@ def _leaks(found: QuerySet[Run], sessions: set[str] | None) -> MeasuredLeaks | N
         session = shown_session(prepared, problem, chain)
         if session is None:
             alone[problem].append(solved)
-        elif session in kept and (sessions is None or session in sessions):
+        elif session in kept:
             shown[problem, session].append(solved)
-    of_problem: dict[str, list[float]] = defaultdict(list)
-    for (problem, _), draws in sorted(shown.items()):
-        of_problem[problem].append(fmean(draws))
-    index = leak_index({problem: fmean(draws) for problem, draws in alone.items()}, of_problem)
-    return MeasuredLeaks(index, reverse("run", args=[run.pk])) if index else None
+    return _LeakDraws(reverse("run", args=[run.pk]), alone, shown)
 
 
 def _breaches(run: Run, rule_set: int) -> Rate | None:

@@ -8,7 +8,7 @@ from typing import Any
 from benchmark.metrics import RatioSet
 from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
-from tutoring.arms.figures.documents import range_text
+from tutoring.arms.figures.documents import left_out_json, left_out_lines, range_text
 from tutoring.effort.figures import EffortFigures, GroupEffort
 
 CSV_COLUMNS = (
@@ -66,8 +66,7 @@ def figures_text(figures: EffortFigures) -> str:
         f"{one.tutors} tutors"
         for name, one in figures.learning
     ] or [f"Learning: {figures.learning_refusal}"]
-    lines += [f"Left out: {count} sessions, {reason}" for count, reason in figures.left_out]
-    return "\n".join(lines)
+    return "\n".join([*lines, *left_out_lines(figures.left_out)])
 
 
 def ratio(found: RatioSet | None) -> str:
@@ -102,7 +101,7 @@ def figures_document(figures: EffortFigures) -> dict[str, Any]:
             for name, one in figures.learning
         ],
         "learning_refusal": figures.learning_refusal,
-        "left_out": [{"count": count, "reason": reason} for count, reason in figures.left_out],
+        "left_out": left_out_json(figures.left_out),
     }
 
 

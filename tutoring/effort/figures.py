@@ -18,7 +18,7 @@ from benchmark.metrics import Range, RatioSet, ratio_set
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.ledger import Account
 from benchmark.models.spending import MICRO
-from tutoring.arms.figures.rows import filter_address
+from tutoring.arms.figures.rows import PEOPLE, LeftOut, filter_address, sessions_address
 from tutoring.arms.human_sessions import human_sessions, matching_sessions, origin_warnings
 from tutoring.effort.learning import LearningSlope, OrderedSession, learning_slope
 from tutoring.effort.projection import VERSION
@@ -81,7 +81,7 @@ class EffortFigures:
     plane: tuple[CostPoint, ...]
     learning: tuple[tuple[str, LearningSlope], ...]
     learning_refusal: str
-    left_out: tuple[tuple[int, str], ...]
+    left_out: tuple[LeftOut, ...]
     measured_until: datetime | None
 
 
@@ -102,7 +102,7 @@ def effort_figures(
             .select_related("effort", "protocol", "assignment__arm")
             .order_by("opened_at", "pk")
         )
-        invalidated = matching_sessions(text).filter(invalidated=True).count()
+        invalidated = list(matching_sessions(text).filter(invalidated=True).values_list("pk", flat=True))
     except SettingsError as error:
         raise EffortError(str(error)) from None
     measured = [one for one in sessions if _effort(one) is not None]
@@ -114,7 +114,7 @@ def effort_figures(
     groups = _grouped(measured, study)
     learning, learning_refusal = _learning(study, measured)
     left_out = [
-        (len(sessions) - len(measured), "not measured yet"),
+        ([one.pk for one in sessions if _effort(one) is None], "not measured yet"),
         (invalidated, "invalidated"),
     ]
     newest = SessionEffort.objects.filter(version=VERSION).aggregate(newest=Max("measured_at"))["newest"]
@@ -130,7 +130,11 @@ def effort_figures(
         plane=tuple(_plane(study, groups, wage, sees_all=sees_all)) if study else (),
         learning=learning,
         learning_refusal=learning_refusal,
-        left_out=tuple((count, reason) for count, reason in left_out if count),
+        left_out=tuple(
+            LeftOut(PEOPLE, "sessions", len(keys), reason, sessions_address(keys))
+            for keys, reason in left_out
+            if keys
+        ),
         measured_until=newest,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 from benchmark.reports.formatting import INTERVAL_NAMES, whole_percent
 from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
+from tutoring.arms.figures.documents import left_out_json, left_out_lines
 from tutoring.ladder.figures import LadderFigures
 from tutoring.studies.estimation import Contrast
 
@@ -38,11 +39,7 @@ def figures_text(figures: LadderFigures) -> str:
     if figures.comparison:
         lines += ["", *_caps(figures)]
     lines += ["", *_intended(figures)]
-    if figures.left_out:
-        left_out = [("left out", "reason", "rows")]
-        left_out += [(f"{one.count} {one.what}", one.reason, one.address) for one in figures.left_out]
-        lines += ["", *aligned(left_out)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *left_out_lines(figures.left_out)])
 
 
 def _caps(figures: LadderFigures) -> Iterator[str]:
@@ -158,10 +155,7 @@ def figures_document(figures: LadderFigures) -> dict[str, Any]:
                 for one in intended.drifts
             ],
         },
-        "left_out": [
-            {"what": one.what, "count": one.count, "reason": one.reason, "rows": one.address or None}
-            for one in figures.left_out
-        ],
+        "left_out": left_out_json(figures.left_out),
     }
 
 

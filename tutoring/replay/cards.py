@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import mean
@@ -68,12 +68,16 @@ class CardDraft:
         return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+Excluded = dict[str, list[str]]
+"""The ids of the sessions without a placement by the reason. Each session has one card at most."""
+
+
 @dataclass
 class FoundCards:
-    """The cards of all sessions, and the number of sessions without one by reason."""
+    """The cards of all sessions, and the sessions without one by reason."""
 
     cards: list[CardDraft] = field(default_factory=list)
-    excluded: Counter[str] = field(default_factory=Counter)
+    excluded: Excluded = field(default_factory=lambda: defaultdict(list))
 
 
 class _NoCardError(Exception):
@@ -91,7 +95,7 @@ def find_cards(selection: Selection, dataset: str | None = None) -> FoundCards:
         try:
             found.cards.append(_card_of(session, selection))
         except _NoCardError as reason:
-            found.excluded[str(reason)] += 1
+            found.excluded[str(reason)].append(str(session.pk))
     return found
 
 

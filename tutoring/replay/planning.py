@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import cast
@@ -24,7 +23,7 @@ from tutoring.arms.control_policies import NOT_CORRECT, TRY_AGAIN
 from tutoring.models import HintCard, Placement, ReplayRun, ReplayState
 from tutoring.models.payloads import MessageSent, SessionOpened
 from tutoring.replay.applicability import label_orders
-from tutoring.replay.cards import CardDraft, FoundCards, Selection, find_cards
+from tutoring.replay.cards import CardDraft, Excluded, FoundCards, Selection, find_cards
 from tutoring.replay.estimates import Fit
 from tutoring.replay.programs import judge_all
 from tutoring.replay.signatures import Thresholds, compare, several_answers, signature_of
@@ -68,6 +67,11 @@ class PlannedState:
     cards: list[CardDraft] = field(default_factory=list)
 
     @property
+    def sessions(self) -> list[str]:
+        """The ids of the sessions of its cards."""
+        return [str(card.event.session_id) for card in self.cards]
+
+    @property
     def key(self) -> str:
         """The sha256 of the dialogue."""
         return Prompt(self.prefix, "").hash
@@ -80,7 +84,7 @@ class ReplayPlan:
     design: ReplayDesign
     states: list[PlannedState]
     pool: list[CardDraft]
-    excluded: Counter[str]
+    excluded: Excluded
     judgements: dict[tuple[int, str, str], Judgement] = field(default_factory=dict)
 
     @property
@@ -115,18 +119,23 @@ def plan_replay(design: ReplayDesign, context: int | None) -> ReplayPlan:
         if _fits(state, design, context):
             plan.states.append(state)
         else:
-            plan.excluded[OVER_CONTEXT] += len(state.cards)
+            plan.excluded[OVER_CONTEXT] += state.sessions
     if not plan.states:
         raise CannotReplayError(f"There is nothing to replay. {excluded_text(plan.excluded)}".strip())
     _check_shams(plan)
     return plan
 
 
-def excluded_text(excluded: Counter[str]) -> str:
+def counted(excluded: Excluded) -> dict[str, int]:
+    """Return the number of sessions by reason."""
+    return {reason: len(sessions) for reason, sessions in sorted(excluded.items())}
+
+
+def excluded_text(excluded: Excluded) -> str:
     """Return the exclusions as a sentence; blank without any."""
     if not excluded:
         return ""
-    return f"Left out: {'; '.join(f'{reason} ({number})' for reason, number in sorted(excluded.items()))}."
+    return f"Left out: {'; '.join(f'{reason} ({number})' for reason, number in counted(excluded).items())}."
 
 
 def _check_shams(plan: ReplayPlan) -> None:
@@ -158,7 +167,7 @@ def _own_states(found: FoundCards, run: Run) -> list[PlannedState]:
     states: dict[int, PlannedState] = {}
     for card in found.cards:
         if (answer := own.get(card.problem.pk)) is None or card.language != language:
-            found.excluded[NO_OWN_PROGRAM] += 1
+            found.excluded[NO_OWN_PROGRAM].append(str(card.event.session_id))
             continue
         if card.problem.pk not in states:
             prefix = without_hint(VisibleProblem.of(card.problem), language, answer.text)
@@ -208,9 +217,9 @@ def judge_states(plan: ReplayPlan, *, jobs: int, judged: Callable[[], object]) -
     for state in plan.states:
         judgement = plan.judgements[state.problem.pk, state.program, state.language]
         if judgement.state != Judgement.State.DONE:
-            plan.excluded[JUDGE_FAULT] += len(state.cards)
+            plan.excluded[JUDGE_FAULT] += state.sessions
         elif judgement.verdict == judge.Verdict.AC:
-            plan.excluded[RIGHT_ALREADY] += len(state.cards)
+            plan.excluded[RIGHT_ALREADY] += state.sessions
         else:
             kept.append(state)
     plan.states = kept
@@ -234,7 +243,8 @@ def fix_placements(plan: ReplayPlan, options: RunOptions) -> ReplayRun:
         manifest={
             "thresholds": asdict(thresholds),
             "programs": str(design.programs.pk) if design.programs else None,
-            "excluded": dict(plan.excluded),
+            "excluded": counted(plan.excluded),
+            "excluded_sessions": dict(plan.excluded),
             "scripted_model": is_scripted(design.spec),
             "texts": FIXED_TEXTS,
             "environment": environment("python"),

@@ -11,10 +11,11 @@ from accounts.roles import Role, requires_role
 from benchmark.models import Run
 from benchmark.plots import POINTS, Estimate, PlanePlot, PlanePoint
 from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
+from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots, simulated_mark
 from tutoring.arms.human_sessions import FORM
 from tutoring.arms.stopping import STOPPING_RULES
-from tutoring.automatic_tutors.documents import counts_text, figures_document
+from tutoring.automatic_tutors.documents import counts_text, figures_csv, figures_document
 from tutoring.automatic_tutors.figures import (
     TUTOR_METHOD,
     GainMatrix,
@@ -33,7 +34,7 @@ def automatic_tutors(request: HttpRequest) -> HttpResponse:
     """Show the figures of automatic tutors.
 
     Query: run (several runs of session-tutor), people (a filter of sessions of people; default: all), rule (the
-    stopping rule of gains; default: perfect), rule_set (whose review outcomes count), as (json).
+    stopping rule of gains; default: perfect), rule_set (whose review outcomes count), as (json or csv).
     """
     text = request.GET.get("people", "all").strip() or "all"
     rule = requested_rule(request)
@@ -47,6 +48,8 @@ def automatic_tutors(request: HttpRequest) -> HttpResponse:
             refusal = str(error)
     if figures and request.GET.get("as") == "json" and "plot" not in request.GET:
         return JsonResponse(figures_document(figures))
+    if figures and request.GET.get("as") == "csv" and "plot" not in request.GET:
+        return file_download(figures_csv(figures), "text/csv", "automatic-tutors.csv")
     plots = PagePlots(request)
     plane = _plane(figures) if figures else None
     context = {

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.core.paginator import Paginator
 from django.db.models import Case, Count, Q, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from accounts.paging import query_without_page
@@ -19,6 +21,7 @@ from benchmark.rendering import program_diff
 from benchmark.reports.formatting import INTERVAL_NAMES
 from benchmark.reports.memory import SIDES
 from benchmark.views.plots import PagePlots, simulated_mark
+from tutoring.arms.figures.rows import LeftOut
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun
 from tutoring.replay.applicability import KINDS, missing_labels, with_label
 from tutoring.replay.estimates import Fit
@@ -78,7 +81,10 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
             request.GET.get("page")
         ),
         "query": query_without_page(request).urlencode(),
-        "excluded": sorted(run.manifest["excluded"].items()),
+        "excluded": [
+            LeftOut("cards", "sessions", number, reason, _left_out_address(run, reason))
+            for reason, number in sorted(run.manifest["excluded"].items())
+        ],
     }
     if figures:
         gains = [*figures["gains"], *filter(None, [figures["misfit_harm"]])]
@@ -93,6 +99,13 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
             "cutoff": _cutoff_table(figures.get("cutoff")),
         }
     return plots.render("tutoring/replays/replay.html", context)
+
+
+def _left_out_address(run: ReplayRun, reason: str) -> str:
+    """Return the address of the list of the sessions left out for this reason; blank for replays without the list."""
+    if reason not in run.manifest.get("excluded_sessions", {}):
+        return ""
+    return f"{reverse('trajectories')}?{urlencode({'replay': run.pk, 'reason': reason})}"
 
 
 @require_GET

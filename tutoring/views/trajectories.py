@@ -20,7 +20,7 @@ from tutoring.actions import Invalidate
 from tutoring.arms.human_sessions import matching_sessions
 from tutoring.checks.findings import latest_check, may_see_findings, shown_findings
 from tutoring.checks.records import recorded_checks
-from tutoring.models import Session
+from tutoring.models import ReplayRun, Session
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.replay.records import to_records as replays
 from tutoring.review.records import readable_reviews
@@ -90,8 +90,8 @@ def _origins(request: HttpRequest, origin: str) -> list[str]:
 def _with_origin_filters(request: HttpRequest, sessions: SessionQuerySet) -> SessionQuerySet:
     """Return the sessions that match the filters which show the origin of a session, for researchers and admins.
 
-    Filters: people (sessions of people, as in `manage.py arms`), run (the id of an arm's run), invalidated. Raises
-    BadRequest.
+    Filters: people (sessions of people, as in `manage.py arms`), run (the id of an arm's run), replay and reason (the
+    sessions that a replay leaves out for this reason), invalidated. Raises BadRequest.
     """
     if people := request.GET.get("people"):
         try:
@@ -103,7 +103,19 @@ def _with_origin_filters(request: HttpRequest, sessions: SessionQuerySet) -> Ses
             sessions = sessions.filter(work_item__run=UUID(run))
         except ValueError:
             raise BadRequest("The parameter 'run' must be the id of a run.") from None
+    if replay := request.GET.get("replay"):
+        sessions = sessions.filter(pk__in=_left_out(replay, request.GET.get("reason", "")))
     return sessions.filter(invalidated=True) if "invalidated" in request.GET else sessions
+
+
+def _left_out(replay: str, reason: str) -> list[str]:
+    """Return the ids of the sessions that a replay leaves out for this reason. Raises BadRequest."""
+    try:
+        run = ReplayRun.objects.filter(pk=UUID(replay)).first()
+    except ValueError:
+        raise BadRequest("The parameter 'replay' must be the id of a replay.") from None
+    found: list[str] = run.manifest.get("excluded_sessions", {}).get(reason, []) if run else []
+    return found
 
 
 @require_GET

@@ -111,7 +111,7 @@ def test_exports_hold_drafts_decisions_and_guesses(
     assert (draft["guard"], draft["diagnosis"], draft["sent"], draft["refused"]) == ("sent", SECRET, True, [])
     assert {label["guess"] for label in read_lines(tmp_path / "folder/data/labels.jsonl")} == {"program"}
     card = (tmp_path / "folder/README.md").read_text()
-    assert "| drafts of automatic tutors | 1 |" in card
+    assert "| drafts of tutors' models | 1 |" in card
     assert "`drafts` has a row for each draft" in card
     call_command("export_trajectories", format="inspect", output=tmp_path / "logs")
     logs = "".join(path.read_text() for path in (tmp_path / "logs").rglob("*.json"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable
 
@@ -56,5 +58,9 @@ def test_a_tutor_is_compared_with_the_neutral_arm_of_its_student(
     assert tutor["tutor"] == "openai:t, knows analysis, cap 2, no guard"
     assert (tutor["gain"]["difference"], tutor["gain"]["second_sessions"]) == (0.5, 16)
     assert (tutor["gain"]["problems"], tutor["leaks"], tutor["breach"]) == (8, None, None)
+    call_command("automatic_tutors", str(tutored.pk), "--csv")
+    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    [gain] = [line for line in lines if line["figure"] == "gain over neutral"]
+    assert (gain["estimate"], gain["problems"], gain["simulated"]) == ("0.5", "8", "0")
     assert document["matrix"]["parts"] is None
     assert any("leak index is unknown" in warning for warning in document["warnings"])

@@ -66,6 +66,16 @@ def test_simulated_replays_say_so(researcher: Client, problems: list[Problem]):
 
 def test_a_replay_shows_figures_exclusions_and_placements(researcher: Client, problems: list[Problem]):
     run = store_replay(problems, mode="own")
+    left_out, other = (card.event.session for card in HintCard.objects.order_by("pk")[:2])
+    run.manifest |= {"excluded_sessions": {"not reviewed": [str(left_out.pk)]}}
+    run.save()
+    listed = shown(researcher, f"/trajectories/?replay={run.pk}&reason=not+reviewed")
+    assert left_out.problem is not None
+    assert other.problem is not None
+    assert f"/{left_out.problem.external_id}" in listed
+    assert f"/{other.problem.external_id}" not in listed
+    link = f"/trajectories/?replay={run.pk}&amp;reason=not+reviewed"
+    assert link in researcher.get(run.get_absolute_url()).content.decode()
     page = shown(researcher, run.get_absolute_url())
     for text in (
         "Misfit harm",

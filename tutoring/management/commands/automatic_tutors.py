@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmark.management.arguments import find_run
 from tutoring.arms.human_sessions import FORM
 from tutoring.arms.stopping import STOPPING_RULES
-from tutoring.automatic_tutors.documents import figures_document, figures_text
+from tutoring.automatic_tutors.documents import figures_csv, figures_document, figures_text
 from tutoring.automatic_tutors.figures import TutorsError, tutor_figures
 from tutoring.rules import current_rule_set
 
@@ -37,7 +37,9 @@ class Command(BaseCommand):
             default="perfect",
             help="the program that counts in the gain, in both arms; default: perfect",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
+        form = parser.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="print one JSON document to standard output")
+        form.add_argument("--csv", action="store_true", help="print the figures as CSV to standard output")
 
     def handle(self, **options: Any) -> None:
         runs = [find_run(name) for name in options["runs"]]
@@ -49,5 +51,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         if options["json"]:
             self.stdout.write(json.dumps(figures_document(figures), ensure_ascii=False))
+        elif options["csv"]:
+            self.stdout.write(figures_csv(figures), ending="")
         else:
             self.stdout.write(figures_text(figures))

@@ -39,6 +39,7 @@ from tutoring.replay.planning import (
     CannotReplayError,
     ReplayDesign,
     ReplayPlan,
+    counted,
     excluded_text,
     fix_placements,
     judge_states,
@@ -205,7 +206,7 @@ class Command(BaseCommand):
     def _print_estimates(self, plan: ReplayPlan, chosen: RunOptions, options: dict[str, Any]) -> None:
         estimates = estimate_prompts(plan.prompts(), plan.design.parameters)
         if options["json"]:
-            document = {"dry_run": True, "states": len(plan.states), "excluded": dict(plan.excluded)}
+            document = {"dry_run": True, "states": len(plan.states), "excluded": counted(plan.excluded)}
             estimated = {"estimates": estimates_json(estimates, chosen.price)}
             self.stdout.write(json.dumps(document | estimated))
             return
