@@ -13,9 +13,6 @@ STUDENT = "simulated:guidance-60"
 TUTORS = {"honest": "none", "paraphraser": "none", "leaker": "analysis"}
 """The conducts of the simulated tutors, and what each knows."""
 
-SESSIONS = 2
-"""Sessions of each tutor at each problem."""
-
 
 class Command(BaseCommand):
     help = (
@@ -26,11 +23,9 @@ class Command(BaseCommand):
 
     def handle(self, **_: Any) -> None:
         call_command("prepare", stdout=self.stdout, stderr=self.stderr)  # the site may be a new clone
-        self._run("session-neutral", attempts=SESSIONS)
+        self._run("session-neutral")
         tutored = [
-            self._run(
-                "session-tutor", f"tutor=simulated-tutor:{conduct}", f"knows={knows}", attempts=SESSIONS
-            )
+            self._run("session-tutor", f"tutor=simulated-tutor:{conduct}", f"knows={knows}")
             for conduct, knows in TUTORS.items()
         ]
         for run in tutored:
@@ -42,16 +37,16 @@ class Command(BaseCommand):
             f"/runs/tutors/?{'&'.join(f'run={name}' for name in names)}"
         )
 
-    def _run(self, method: str, *settings: str, attempts: int = 1) -> Run:
+    def _run(self, method: str, *settings: str) -> Run:
         """Return the finished run with these settings; hold it if there is none."""
         given = dict(setting.split("=", 1) for setting in settings)
         found = Run.objects.filter(
             method=method, model_spec=STUDENT, dataset__name="practice", state=Run.State.FINISHED,
-            attempts=attempts, **{f"parameters__{name}": value for name, value in given.items()},
+            **{f"parameters__{name}": value for name, value in given.items()},
         )  # fmt: skip
         if not found.exists():
             call_command(
-                "run_baseline", dataset="practice", model=STUDENT, method=method, attempts=attempts,
+                "run_baseline", dataset="practice", model=STUDENT, method=method,
                 set=list(settings), stdout=self.stdout, stderr=self.stderr,
             )  # fmt: skip
         return found.latest("started_at")
