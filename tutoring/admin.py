@@ -31,6 +31,7 @@ from tutoring.models import (
     SessionEffort,
     StoredFigures,
     Study,
+    TextModelTraining,
     TrainingResult,
     Withdrawal,
     WithdrawnSession,
@@ -269,3 +270,11 @@ class WithdrawnSessionAdmin(RecordedAdmin):
 class SessionEffortAdmin(RecordedAdmin):
     list_display = ["session", "seconds", "messages", "unknown", "microdollars", "measured_at"]
     search_fields = ["session__id"]
+
+
+@admin.register(TextModelTraining)
+class TextModelTrainingAdmin(RecordedAdmin):
+    list_display = ["id", "state", "version", "requested_by", "requested_at", "decided_by"]
+    list_filter = ["state"]
+    list_select_related = ["requested_by", "decided_by"]
+    search_fields = ["requested_by__username"]

@@ -45,7 +45,7 @@ PAGES = {
     "trajectory_page": READERS, "reviewed_sessions": READERS, "compare_reviews": READERS,
     "review_queue": REVIEWERS, "review": REVIEWERS, "applicability_queue": REVIEWERS,
     "agreement": FIGURES, "solve_rates": FIGURES, "detector_scores": FIGURES, "detector_messages": FIGURES,
-    "labels_csv": FIGURES,
+    "labels_csv": FIGURES, "text_models": ADMINS, "text_model_training": ADMINS,
     "audit_log": ADMINS, "review_assignments": ADMINS, "status": ADMINS,
     "spending": RESEARCHERS,
     "accounts": ADMINS, "add_account": ADMINS, "account": ADMINS, "account_log": ADMINS,
@@ -72,6 +72,7 @@ COMMANDS = {
     "assign_review": ADMINS, "assign_matching_reviews": ADMINS,
     "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
     "start_rejudging": ADMINS, "decide_rejudging": ADMINS,
+    "start_text_model_training": ADMINS, "decide_text_model": ADMINS, "use_shipped_text_model": ADMINS,
     "change_account": ADMINS,
     "add_cap": ADMINS, "edit_cap": ADMINS, "remove_cap": ADMINS,
 }  # fmt: skip
@@ -87,7 +88,7 @@ token, and the two of single sign-on lead to the provider and back."""
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
     "verifier_id": 0, "submission_id": 0, "item_id": 0, "model_id": 0, "problem_id": 0, "cap_id": 0, "study_id": 0,
-    "rejudging_id": 0, "replay_id": UUID(int=0), "card_id": 0, "placement_id": 0,
+    "rejudging_id": 0, "training_id": 0, "replay_id": UUID(int=0), "card_id": 0, "placement_id": 0,
     "account_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
     "name": "none", "form": "json", "uidb64": "none", "token": "none",
 }  # fmt: skip

@@ -44,7 +44,7 @@ from tests.tutoring.review.readings import claim, recorded_session
 from tests.tutoring.review.readings import review as submit_review
 from tests.tutoring.studies.designs import design_data
 from tutoring.actions import CloseSession
-from tutoring.models import HintCard, PrivateNote, Protocol, Session, Study, TrainingResult
+from tutoring.models import HintCard, PrivateNote, Protocol, Session, Study, TextModelTraining, TrainingResult
 from tutoring.studies.actions import CloseStudy, FreezeStudy, OfferNext, StopStudy
 from tutoring.studies.design import parse_design
 
@@ -128,6 +128,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
     recorded_session(str(uuid4()), ("Use a heap.",))
     review = claim(reviewers[0])
     result = TrainingResult.objects.create(person=tutor, rule_set=1, answers={}, right=0, messages=0)
+    training = TextModelTraining.objects.create(requested_by=User.objects.get(username=Role.ADMIN))
     trajectory = {"session_id": recorded.pk}
     study = {"study_id": closed_study(problem).pk}
     return {
@@ -146,6 +147,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         "run_refinement": {"run_id": refined.pk},
         "run_items": {"run_id": run.pk},
         "rejudging": {"rejudging_id": rejudged.pk},
+        "text_model_training": {"training_id": training.pk},
         "replay": {"replay_id": replayed.pk},
         "hint_card": {"card_id": HintCard.objects.order_by("pk")[0].pk},
         "run_report": {"run_id": run.pk, "form": "json"},
