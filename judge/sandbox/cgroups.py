@@ -6,6 +6,7 @@ Without them the launcher measures by itself.
 """
 
 import contextlib
+import errno
 import itertools
 import os
 import signal
@@ -208,13 +209,36 @@ def _version_2(mounts: list[list[str]], own: list[list[str]]) -> Version2 | None
         folder = root / ancestor / "judge-programs"
         try:
             if not folder.is_dir():
-                _delegate(root / ancestor)
+                _hand_on(root / ancestor, is_own=ancestor == here)
                 folder.mkdir()
             _delegate(folder)
         except OSError:
             continue
         return Version2(folder)
     return None
+
+
+def _hand_on(group: Path, *, is_own: bool) -> None:
+    """Enable limits below a group; if its processes prevent that, move them out of this process's own one.
+
+    Raises OSError.
+    """
+    try:
+        _delegate(group)
+    except OSError as error:
+        if not is_own or error.errno != errno.EBUSY:
+            raise
+        _move_processes(group)
+        _delegate(group)
+
+
+def _move_processes(group: Path) -> None:
+    """Move the processes of a group into one below it. Raises OSError."""
+    below = group / "judge-itself"
+    below.mkdir(exist_ok=True)
+    for process in _read(group / "cgroup.procs").split():
+        with contextlib.suppress(ProcessLookupError):
+            (below / "cgroup.procs").write_text(process)
 
 
 def _delegate(folder: Path) -> None:

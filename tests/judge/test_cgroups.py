@@ -1,5 +1,6 @@
 """Control groups are created if permitted, and removed with the container or after a killed judge."""
 
+import errno
 import subprocess
 from pathlib import Path
 
@@ -87,6 +88,29 @@ def test_version_2_uses_the_highest_place_where_controllers_can_be_handed_on(tmp
     )
     assert found is not None
     assert found.parents() == [place / "judge-programs"]
+
+
+def test_a_group_that_only_its_own_processes_keep_from_limits_is_left_by_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """systemd gives a service with `Delegate=yes` such a group. The kernel enables no limits beside processes."""
+    own = tmp_path / "service"
+    own.mkdir()
+    (own / "cgroup.procs").write_text("17\n")
+    moved = own / "judge-itself" / "cgroup.procs"
+    delegated = []
+
+    def delegate(folder: Path) -> None:
+        if folder == tmp_path or not moved.exists():
+            raise OSError(errno.EBUSY, "processes")
+        delegated.append(folder)
+
+    monkeypatch.setattr(cgroups, "_delegate", delegate)
+    found = cgroups._version_2([["cgroup2", str(tmp_path), "cgroup2", "rw"]], [["0", "", "/service"]])
+    assert found is not None
+    assert found.parents() == [own / "judge-programs"]
+    assert delegated == [own, own / "judge-programs"]
+    assert moved.read_text() == "17"
 
 
 def test_the_files_of_both_versions_are_those_the_kernel_documents(tmp_path: Path) -> None:
