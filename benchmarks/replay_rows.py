@@ -14,7 +14,7 @@ HINT = "Which of the two numbers do you subtract in the second sample, and why? 
 
 
 def fix_replay(problems: Sequence[Problem], states: int, draws: int, spec: str) -> ReplayRun:
-    """Store a replay with so many states, each with one card of a session, spread evenly over the problems."""
+    """Store a replay with this number of states, each with one card of a session, spread evenly over the problems."""
     from benchmark.judging import request_judgement, store_submission
     from benchmark.model_calls import catalogue
     from benchmark.models import Judgement

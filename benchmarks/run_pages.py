@@ -213,7 +213,7 @@ def fill(count: int) -> list[Run]:
 
 
 def fill_replay(draws: int) -> ReplayRun:
-    """Create a finished replay with so many draws of four arms at states of all problems of runs."""
+    """Create a finished replay with this number of draws of four arms at states of all problems of runs."""
     from benchmark.models import Problem
     from tutoring.models import Placement, ReplayDraw, ReplayState
     from tutoring.replay.drawing import conclude

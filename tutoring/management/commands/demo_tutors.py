@@ -17,7 +17,7 @@ TUTORS = {"honest": "none", "paraphraser": "none", "leaker": "analysis"}
 class Command(BaseCommand):
     help = (
         "Hold sessions of simulated students with simulated tutors and with the neutral arm on the practice problems, "
-        "measure what the tutors give away, and print the figures. A second run computes nothing anew. Needs no "
+        "measure what the tutors give away, and print the figures. A second run prints the stored figures. Needs no "
         "network and no other process."
     )
 
