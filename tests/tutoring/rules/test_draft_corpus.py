@@ -25,7 +25,7 @@ README = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 class Split(StrEnum):
-    """A part of the corpus: detectors may be developed on all but the last one, which only measures them."""
+    """A part of the corpus: detectors may be developed on all but the last two, which only measure them."""
 
     DEVELOPMENT = "development"
     DEVELOPMENT_2 = "development_2"
@@ -46,6 +46,7 @@ class Split(StrEnum):
     WRITER_P = "writer_p"
     WRITER_Q = "writer_q"
     VALIDATION = "validation"
+    MEASURE = "measure"
 
 
 def programs() -> dict[str, StudentProgram]:
@@ -71,6 +72,14 @@ def test_the_corpus_is_large_enough() -> None:
     assert sum(bool(row.labels) for row in rows) >= 300
     assert sum(not row.labels for row in rows) >= 250
     assert sum(row.language != "en" for row in rows) >= 80
+
+
+def test_the_measure_is_large_enough_for_each_clause() -> None:
+    rows = drafts(Split.MEASURE)
+    counts = clauses(rows)
+    assert all(counts[clause] >= 30 for clause in CLAUSES), counts
+    assert sum(not row.labels for row in rows) >= 100
+    assert sum(row.language != "en" for row in rows) >= 25
 
 
 def test_fields_are_valid() -> None:
