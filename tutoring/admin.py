@@ -6,11 +6,13 @@ from benchmark.admin import RecordedAdmin
 from tutoring.models import (
     ApplicabilityLabel,
     Arm,
+    ArmChains,
     Assignment,
     AuditEntry,
     Consent,
     Deviation,
     Draft,
+    DraftRequest,
     Event,
     Finding,
     Flag,
@@ -278,3 +280,17 @@ class TextModelTrainingAdmin(RecordedAdmin):
     list_filter = ["state"]
     list_select_related = ["requested_by", "decided_by"]
     search_fields = ["requested_by__username"]
+
+
+@admin.register(ArmChains)
+class ArmChainsAdmin(RecordedAdmin):
+    list_display = ["run", "version", "chains", "invalidated", "counted_at"]
+    list_select_related = ["run"]
+    search_fields = ["run__id"]
+
+
+@admin.register(DraftRequest)
+class DraftRequestAdmin(RecordedAdmin):
+    list_display = ["id", "session", "state"]
+    list_filter = ["state"]
+    search_fields = ["session__id"]

@@ -180,7 +180,7 @@ def test_models_are_compared_on_their_common_problems(doubling: Problem, rosa: U
     client = client_of(rosa)
     source = client.get("/review/solve-rates/").content.decode()
     interval = paired_difference([1] * 6 + [0] * 4, [1] * 3 + [0] * 7, binary=True).interval
-    expected = f"+30 {interval.low * 100:+.0f} to {interval.high * 100:+.0f} Newcombe"
+    expected = f"+30 {interval.low * 100:+.0f} to {interval.high * 100:+.0f} Newcombe".replace("-", "−")
     assert expected in readable(source)
     assert "p: 0.250 Holm p: 0.250 Sessions excluded: 4" in readable(source)
     assert "not significant detectable from" in readable(source)

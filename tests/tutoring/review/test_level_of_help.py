@@ -123,7 +123,7 @@ def test_exports_hold_the_intended_level(under: Under):
     session.reply(WRONG)
     [line] = to_lines([session.refresh()])
     event = next(one for one in json.loads(line)["events"] if one["kind"] == "message")
-    assert (event["version"], event["data"]["intended_level"]) == (4, 2)
+    assert (event["version"], event["data"]["intended_level"]) == (5, 2)
     record = json.loads(line)
     record["id"] = str(uuid4())
     imported = store_record(read_record(json.dumps(record), "test"), None)
