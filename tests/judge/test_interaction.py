@@ -49,7 +49,7 @@ SCENARIOS = {
     "the program computes without end": (REJECT_AT_THE_END, "while True: pass", "TLE"),
     "the program talks without end": (
         "for _ in sys.stdin: say('yes')",
-        "while True: say('really?'); input()",
+        "while True: say('really?'); input(); sum(range(10_000))",  # more work than the validator's
         "TLE",
     ),
     "the program ends early": (REJECT_AT_THE_END, "", "WA"),

@@ -21,7 +21,7 @@ from benchmark.providers import Message, Parameters, ProviderError, RetryPolicy
 from tests.benchmark.processes import killed_process
 from tests.fake_providers import FakeProviders, Script, failure
 from tests.tutoring.dialogues import RIGHT, TALK, SessionUnderTest, start
-from tests.tutoring.test_refusals import status_from_socket
+from tests.tutoring.test_refusals import close_session, status_from_socket
 from tutoring.actions import AskAgain
 from tutoring.models import Event, Protocol, Reply, Session
 from tutoring.protocols import PRESETS, Rules, freeze, rules_of
@@ -217,6 +217,15 @@ def test_page_is_told_of_each_call_unless_it_is_blind(
     record_call(claimed, 2, 40.0)
     assert told() == (0 if blind else 1)
     assert told() == 0
+
+
+def test_status_is_not_older_than_the_events_it_follows(session: SessionUnderTest):
+    consumer = consumer_of(session)
+    close_session(session).execute()  # after the socket has read the session and before it reads the events
+    (events,), is_changed = consumer._updates()
+    assert events["events"][-1]["kind"] == "closed"
+    assert is_changed
+    assert consumer._status()["state"] == "closed"
 
 
 def test_blind_page_shows_its_schedule_and_nothing_else(session: SessionUnderTest):

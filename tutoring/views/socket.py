@@ -253,7 +253,11 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         return 0, *self._updates()
 
     def _status(self) -> Message:
-        """Return the message that updates the rest of the page."""
+        """Return the message that updates the rest of the page.
+
+        Reads the session again, because it may have changed between its last read and that of the events.
+        """
+        self.session = session_for_tutor(self.session_id, self.user.pk)
         view = tutor_view(self.session, conversation=False)
         self.waiting, self.outage = view.waiting, view.outage
         return status_message(view)
