@@ -13,6 +13,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from benchmark.model_calls import caps
 from benchmark.models import DailySpend, LanguageModel, Problem
@@ -28,6 +29,7 @@ from tutoring.protocols import PRESETS, rules_of
 from tutoring.replies.model_drafts import claim_drafts, write_draft
 from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.datasets import write_folder
+from tutoring.trajectories.inspect_logs import to_logs
 from tutoring.trajectories.json_lines import to_record
 
 HINT = "What does your program print for the smallest input?"
@@ -178,6 +180,14 @@ def test_a_draft_is_offered_recorded_and_paid_for_and_never_sent_by_itself(
         (2, "sent", "unchanged", True),
         (1, "sent", "discarded", False),
     ]
+    [log] = to_logs([to_record(drafted.row)], timezone.now()).values()
+    unsent = [
+        draft["text"]
+        for event in log["samples"][0]["metadata"]["other_events"]
+        if event["kind"] == Event.Kind.MODEL_DRAFT
+        for draft in event["data"]["turn"]["drafts"]
+    ]
+    assert unsent == [CODE, HINT, "Read it again."]
     assert project_effort(drafted.row).microdollars is None, "the price of the student is unknown"
 
 

@@ -79,12 +79,18 @@ def _draws(card: HintCard, placements: list[Placement]) -> dict[int, list[dict[s
                 "sham": {"session": str(sham.event.session_id), "event": sham.event.seq} if sham else None,
                 "prompt_hash": draw.prompt_hash,
                 "reply": draw.reply,
+                "reasoning": draw.reasoning,
                 "program": draw.program,
                 "right": draw.right,
                 "uptake": draw.uptake,
                 "model_returned": draw.model_returned,
                 "input_tokens": draw.input_tokens,
                 "output_tokens": draw.output_tokens,
+                "cached_input_tokens": draw.cached_input_tokens,
+                "reasoning_tokens": draw.reasoning_tokens,
+                "latency": draw.latency,
+                "finish_reason": draw.finish_reason or None,
+                "request_id": draw.request_id or None,
                 "at": draw.created_at.isoformat(),
             }
         )

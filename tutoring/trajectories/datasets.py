@@ -62,14 +62,21 @@ _FINDING = {
 }  # fmt: skip
 
 
+_PLACEMENT = {
+    "session": "string", "message": "int32", "card": "int64", "position": "int32", "requested_code": "bool",
+    "text": "string", "rule_set": "int32", "level": "int32", "stage": "string", "clauses": ["string"],
+    "replay": "string", "model": "string", "parameters": "string", "mode": "string", "selection": "string",
+    "fixed_at": "string", "state": "string", "program": "string", "fit": "string", "overlap": "float64",
+    "agreement": "float64", "applicability": ["string"],
+}  # fmt: skip
+
+
 _DRAW = {
-    "session": "string", "message": "int32", "card": "int64", "position": "int32", "text": "string", "level": "int32",
-    "stage": "string", "clauses": ["string"], "replay": "string", "model": "string", "mode": "string",
-    "selection": "string", "fixed_at": "string", "state": "string", "program_before": "string", "fit": "string",
-    "overlap": "float64", "agreement": "float64", "applicability": ["string"], "arm": "string", "draw": "int32",
-    "sham": "string",
-    "prompt_hash": "string", "reply": "string", "program": "string", "right": "bool", "uptake": "string",
-    "model_returned": "string", "input_tokens": "int64", "output_tokens": "int64", "at": "string",
+    "session": "string", "message": "int32", "card": "int64", "replay": "string", "model": "string",
+    "state": "string", "arm": "string", "draw": "int32", "sham": "string", "prompt_hash": "string", "reply": "string",
+    "reasoning": "string", "program": "string", "right": "bool", "uptake": "string", "model_returned": "string",
+    "finish_reason": "string", "request_id": "string", "input_tokens": "int64", "output_tokens": "int64",
+    "cached_input_tokens": "int64", "reasoning_tokens": "int64", "latency": "float64", "at": "string",
 }  # fmt: skip
 
 
@@ -91,6 +98,7 @@ _TABLES: dict[str, list[Record]] = {
     "sessions": [*_features(_SESSION), {"name": "messages", "list": _features(_MESSAGE)}],
     "labels": _features(_LABEL),
     "findings": _features(_FINDING),
+    "placements": _features(_PLACEMENT),
     "draws": _features(_DRAW),
     "drafts": _features(_DRAFT),
 }
@@ -105,6 +113,7 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
         tables["sessions"].open("w", encoding="utf-8") as sessions,
         tables["labels"].open("w", encoding="utf-8") as labels,
         tables["findings"].open("w", encoding="utf-8") as findings,
+        tables["placements"].open("w", encoding="utf-8") as placements,
         tables["draws"].open("w", encoding="utf-8") as draws,
         tables["drafts"].open("w", encoding="utf-8") as drafts,
     ):
@@ -124,6 +133,9 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
             for finding in _findings(record):
                 findings.write(_line(finding))
                 counts["findings"] += 1
+            for placement in _placements(record):
+                placements.write(_line(placement))
+                counts["placements"] += 1
             for draw in _draws(record):
                 draws.write(_line(draw))
                 counts["draws"] += 1
@@ -248,21 +260,26 @@ def _findings(record: Record) -> Iterator[Record]:
             yield {column: row[column] for column in _FINDING}
 
 
+def _placements(record: Record) -> Iterator[Record]:
+    """Yield a row for each placement of the session's hint cards, and one for a card without a placement."""
+    for card in record.get("replays", ()):
+        about = {"session": record["id"], "message": card["event"]}
+        for placement in card["placements"] or [{"labels": [], "parameters": None}]:
+            row = {**dict.fromkeys(_PLACEMENT), **card, **placement, **about}
+            row["parameters"] = placement["parameters"] and json.dumps(placement["parameters"], sort_keys=True)
+            row["applicability"] = [label["value"] for label in placement["labels"]]
+            yield {column: row[column] for column in _PLACEMENT}
+
+
 def _draws(record: Record) -> Iterator[Record]:
     """Yield a row for each draw at each placement of the session's hint cards."""
     for card in record.get("replays", ()):
-        of_card = {name: card[name] for name in ("card", "position", "text", "level", "stage", "clauses")}
         for placement in card["placements"]:
-            of_placement = {name: value for name, value in placement.items() if name in _DRAW}
+            of_placement = {name: placement[name] for name in ("replay", "model", "state")}
+            about = {"session": record["id"], "message": card["event"], "card": card["card"], **of_placement}
             for draw in placement["draws"]:
                 sham = json.dumps(draw["sham"]) if draw["sham"] else None
-                row = {**of_card, **of_placement, **draw, "sham": sham}
-                row |= {
-                    "session": record["id"],
-                    "message": card["event"],
-                    "program_before": placement["program"],
-                    "applicability": [label["value"] for label in placement["labels"]],
-                }
+                row = {**about, **draw, "sham": sham}
                 yield {column: row[column] for column in _DRAW}
 
 
@@ -322,6 +339,7 @@ def _card(tables: dict[str, Path], counts: Counter[str]) -> str:
         "reviews",
         "labels",
         "findings",
+        "placements",
         "draws",
         "drafts",
     )
@@ -346,6 +364,7 @@ Written by Hintbench.
 | submitted reviews | {reviews} |
 | rows of labels | {labels} |
 | automatic findings | {findings} |
+| placements of replayed hints | {placements} |
 | draws of replayed hints | {draws} |
 | drafts of tutors' models | {drafts} |
 
@@ -363,21 +382,26 @@ for clauses, chosen or not.
 labels. `start` and `end` count characters of the message; `counts` holds the used and allowed amounts of a budget. A
 session with several checks has the findings of each (`checked_at`).
 
-`draws` has a row for each reply of another model at a placement of a hint card. A card is a tutor's message with the
-dialogue before it (`session`, `message`); a placement shows it to a model (`replay`) after the program
-`program_before`. `arm` is hint, neutral, verdict or sham; draws of the last three belong to the dialogue (`state`), so
-cards that share a dialogue repeat them: count each (`replay`, `state`, `arm`, `draw`) once. `sham` names the message of
-another problem that was sent. `fit` compares the failures of the program with those of the card's program; null means
-that the card's own dialogue was continued. `applicability` holds the labels of up to two reviewers, given before the
-first draw and blind to model, arm and outcome: is the message true of this program (yes, partly, no)? `right` is the
-verdict on all tests; null means not judged.
+`placements` has a row for each placement of a hint card. A card is a tutor's message with the dialogue before it
+(`session`, `message`) and its labels as they were settled when the card was made; a card without a placement has one
+row, in which `replay` is null. A placement shows the card to a model (`replay`, `model`) after the wrong `program` that
+ends the dialogue `state`. It was fixed before the first draw (`fixed_at`). `fit` compares the failures of the program
+with those of the card's program (`overlap` and `agreement` are σ and ω); null means that the card's own dialogue was
+continued. `applicability` holds the labels of up to two reviewers, given before the first draw and blind to model, arm
+and outcome: is the message true of this program (yes, partly, no)?
+
+`draws` has a row for each reply of the model at a placement. `arm` is hint, neutral, verdict or sham; draws of the last
+three belong to the dialogue, so cards that share a dialogue repeat them: count each (`replay`, `state`, `arm`, `draw`)
+once. `sham` names the message of another problem that was sent. `right` is the verdict on all tests; null means not
+judged. `uptake` compares `program` with the program of the placement.
 
 `drafts` has a row for each draft of a tutor's model. An automatic tutor wrote it for the message or execution `event`.
 If `event` is a `model_draft`, a person requested it: `use` is unchanged, edited (the person sent another text) or
 discarded, and null for drafts that the page did not offer. `guard` is the decision: sent (to the student, or to the
 person); off (no guard); guard_exhausted or unparsable (the student got "Please try again.", the person no draft).
 `refused` names the clauses that the guard found, each with its passage. `diagnosis` is private: the student never got
-it. `fault` says why a reply was no answer.
+it. `fault` says why a reply was no answer. Drafts that people wrote themselves, and about which they were warned, are in
+`event` of their message (`check`).
 
 `guess` in `labels` is the reviewer's answer to whether the tutor was a person or a program.
 

@@ -207,6 +207,7 @@ def _time(record: Record, key: str) -> datetime | None:
 
 def _sample(record: Record, sample_id: str, epoch: int) -> Record:
     messages = [message for event in record["events"] if (message := _message(event))]
+    others = [event for event in record["events"] if not _message(event)]
     answers = [message for message in messages if message["role"] == "assistant"]
     opened, closed = _time(record, "opened_at"), _time(record, "closed_at")
     kept = (
@@ -222,7 +223,7 @@ def _sample(record: Record, sample_id: str, epoch: int) -> Record:
         "messages": messages,
         "output": _output(record.get("model") or UNKNOWN, answers),
         "scores": _scores(record),
-        "metadata": {key: record.get(key) for key in kept},
+        "metadata": {key: record.get(key) for key in kept} | {"other_events": others},
         "model_usage": _usage(record),
         "started_at": opened and opened.isoformat(),
         "completed_at": closed and closed.isoformat(),
@@ -232,7 +233,7 @@ def _sample(record: Record, sample_id: str, epoch: int) -> Record:
 
 
 def _message(event: Record) -> Record | None:
-    """Return the event as a chat message; None for an event without text."""
+    """Return the event as a chat message; None for an event that is none, such as a draft that was not sent."""
     about = {"seq": event["seq"], "at": event["at"]}
     match payload_of(event):
         case SessionOpened(prompt=prompt):

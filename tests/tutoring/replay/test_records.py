@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
 
 from tests.tutoring.arms.arm_rows import store_problems
 from tests.tutoring.replay.replay_rows import store_replay
-from tutoring.models import HintCard, ReplayDraw, Session
+from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun, Session
 from tutoring.replay.records import to_records
 from tutoring.trajectories.datasets import write_folder
 from tutoring.trajectories.json_lines import read_record, store_record, to_record
@@ -47,17 +48,37 @@ def test_an_import_reads_a_record_with_replays_and_stores_none(session: Session)
     assert ReplayDraw.objects.count() == before
 
 
-def test_the_folder_of_datasets_has_a_table_of_draws_and_explains_it(session: Session, tmp_path: Path):
+def rows_of(folder: Path, table: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "data" / f"{table}.jsonl").read_text().splitlines()]
+
+
+def test_the_folder_of_datasets_has_placements_and_draws_and_explains_them(session: Session, tmp_path: Path):
     write_folder([to_record(session, replays=to_records(session))], tmp_path / "folder")
-    rows = [
-        json.loads(line) for line in (tmp_path / "folder" / "data" / "draws.jsonl").read_text().splitlines()
-    ]
+    rows = rows_of(tmp_path / "folder", "draws")
     assert len(rows) == 16
     assert {row["arm"] for row in rows} == {"hint", "neutral", "verdict", "sham"}
     assert all(row["session"] == str(session.pk) and row["message"] == 1 for row in rows)
     card = (tmp_path / "folder" / "README.md").read_text()
     assert "| draws of replayed hints | 16 |" in card
-    assert "`draws` has a row for each reply of another model" in card
+    assert "`draws` has a row for each reply of the model at a placement" in card
+    [placement] = rows_of(tmp_path / "folder", "placements")
+    assert {(row["replay"], row["state"], row["card"]) for row in rows} == {
+        (placement["replay"], placement["state"], placement["card"])
+    }
+    assert (placement["fit"], placement["overlap"], placement["level"]) == ("other", 0.2, 2)
+
+
+def test_cards_and_placements_without_draws_are_rows_of_the_folder(session: Session, tmp_path: Path):
+    ReplayDraw.objects.all().delete()
+    frozen = to_record(session, replays=to_records(session))
+    write_folder([frozen], tmp_path / "frozen")
+    assert [row["replay"] for row in rows_of(tmp_path / "frozen", "placements")] == [
+        str(ReplayRun.objects.get().pk)
+    ]
+    Placement.objects.all().delete()
+    write_folder([to_record(session, replays=to_records(session))], tmp_path / "unplaced")
+    [row] = rows_of(tmp_path / "unplaced", "placements")
+    assert (row["text"], row["replay"], row["applicability"]) == ("Look at the sample.", None, [])
 
 
 def test_the_command_exports_replays_in_every_format(
