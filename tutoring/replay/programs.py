@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 import judge
 from benchmark import judging
-from benchmark.judging import copy_stored_verdict, request_judgement, store_submission
+from benchmark.judging import copy_stored_verdict, fix_factor, request_judgement, store_submission
 from benchmark.judging.threads import in_threads
 from benchmark.models import Judgement, Problem
 
@@ -18,6 +18,9 @@ def judge_program(problem: Problem, source: str, language: str, *, purpose: Judg
 
     With the purpose SCORE it tells whether the program is correct but slow.
     """
+    # Copying a verdict needs the machine's factor. Its measurement takes seconds, during which a transaction would
+    # hold SQLite's write lock.
+    fix_factor("")
     with transaction.atomic():
         submission = store_submission(problem, source, language)
         done = Judgement.objects.filter(

@@ -7,9 +7,11 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.db import connection
 
+import judge
 from accounts.roles import Role
-from benchmark.models import Problem
+from benchmark.models import Judgement, Problem
 from benchmark.providers import Message
 from tests.tutoring.arms.arm_rows import store_problems
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
@@ -30,10 +32,28 @@ from tutoring.replay.cards import (
     find_cards,
 )
 from tutoring.replay.planning import FIXED_TEXTS, PlannedState, arm_prompt, counted, shams_of
+from tutoring.replay.programs import judge_program
 from tutoring.review.content import MessageLabels
 from tutoring.sessions.dialogue import model_messages, sent_text
 
 pytestmark = pytest.mark.django_db
+
+
+def test_the_machine_is_measured_before_the_transaction_of_a_judgement(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+):
+    measure, outside, depths = judge.measure_speed, len(connection.savepoint_ids), []
+
+    def measured() -> judge.MachineSpeed | None:
+        depths.append(len(connection.savepoint_ids))
+        return measure()
+
+    monkeypatch.setattr("judge.measure_speed", measured)
+    monkeypatch.setattr("benchmark.judging.perform", lambda _: None)
+    judge_program(problem, WRONG, "python", purpose=Judgement.Purpose.VERDICT)
+    assert depths == [outside], (
+        "a transaction holds SQLite's write lock, and other processes give up after 20 s"
+    )
 
 
 def close(held: SessionUnderTest) -> None:
