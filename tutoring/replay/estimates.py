@@ -138,6 +138,22 @@ def misfit_harm(placed: Iterable[Placed]) -> Gain | None:
     return None if found is None else replace(found, name="misfit harm")
 
 
+def history_gain(transplanted: Iterable[Placed], own: Iterable[Placed]) -> Gain | None:
+    """Return the gain of transplants less that at own programs with the same failure signature, on common problems.
+
+    It shows whether a model uses hints otherwise after the dialogue of another model. None without a common problem.
+    """
+    groups = [transplanted, (one for one in own if one.fit == "same")]
+    counted = [[one for one in group if "hint" in one.rates and "neutral" in one.rates] for group in groups]
+    first, second = (_problem_means(rows, _gain_of) for rows in counted)
+    common = sorted(first.keys() & second.keys())
+    if not common:
+        return None
+    contrast = paired_contrast([first[one] for one in common], [second[one] for one in common])
+    placements = sum(one.problem in common for rows in counted for one in rows)
+    return _gain("history", ("transplant", "own program"), placements, len(common), contrast)
+
+
 def portability(placed: Iterable[Placed]) -> Share | None:
     """Return the share of own-program placements whose program the hint fits; None without such placements.
 

@@ -22,6 +22,7 @@ from tutoring.replay.estimates import (
     Placed,
     Share,
     gain,
+    history_gain,
     kind_gains,
     misfit_harm,
     portability,
@@ -39,12 +40,7 @@ SCORES = ("share of tests passed", "correct but slow", "distance to the program 
 
 def figures_of(run: ReplayRun) -> dict[str, Any]:
     """Return all figures of a run. Placements without draws of an arm count in no figure of this arm."""
-    rows = list(
-        Placement.objects.filter(state__run=run)
-        .select_related("card", "state__problem", "state__judgement")
-        .prefetch_related("labels")
-        .order_by("pk")
-    )
+    rows = _placements(run)
     shared, hinted = _counts(run)
     placed = [_placed(row, run, shared, hinted) for row in rows]
     carried = portability(placed)
@@ -56,6 +52,7 @@ def figures_of(run: ReplayRun) -> dict[str, Any]:
         **_gains(placed),
         "portability": carried and _share(carried),
         "misfit_harm": _gain(harm) if (harm := misfit_harm(placed)) else None,
+        "history": _history(run, placed),
         "kinds": [_gain(one) for one in kind_gains(placed)],
         "uptake": _uptake(run),
         "overlaps": _overlap_curve(rows, placed) if run.mode == ReplayRun.Mode.OWN else [],
@@ -63,6 +60,35 @@ def figures_of(run: ReplayRun) -> dict[str, Any]:
         "labels": _labels(rows),
         "cutoff": _by_cutoff(run, rows, placed),
     }
+
+
+def _placements(run: ReplayRun) -> list[Placement]:
+    return list(
+        Placement.objects.filter(state__run=run)
+        .select_related("card", "state__problem", "state__judgement")
+        .prefetch_related("labels")
+        .order_by("pk")
+    )
+
+
+def _history(run: ReplayRun, placed: Sequence[Placed]) -> dict[str, Any] | None:
+    """Return the gain of the same model's latest finished transplant of such cards, less that of this run.
+
+    None for a transplant, without such a replay, and without a common problem.
+    """
+    if run.mode != ReplayRun.Mode.OWN:
+        return None
+    transplant = ReplayRun.objects.filter(
+        model=run.model,
+        selection=run.selection,
+        mode=ReplayRun.Mode.TRANSPLANT,
+        state=ReplayRun.State.FINISHED,
+    ).first()
+    if transplant is None:
+        return None
+    counts = _counts(transplant)
+    found = history_gain([_placed(row, transplant, *counts) for row in _placements(transplant)], placed)
+    return None if found is None else {**_gain(found), "replay": str(transplant.pk)}
 
 
 def _gains(placed: Sequence[Placed]) -> dict[str, Any]:

@@ -29,6 +29,8 @@ def figures_text(run: ReplayRun) -> str:
     rows: list[tuple[str, ...]] = [("", "points", "95 %", "", "p", "problems", "placements")]
     found = [*figures["gains"], *([figures["misfit_harm"]] if figures["misfit_harm"] else [])]
     rows += [_row(one["name"], one) for one in found]
+    if history := figures.get("history"):
+        rows.append(_row("gain of transplants less that at own programs", history))
     rows += [_row(f"{one['name']} {one['first']} less others", one) for one in figures["kinds"]]
     lines += aligned(rows)
     if figures["receptivity"]:

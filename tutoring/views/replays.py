@@ -91,6 +91,7 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
         context |= {
             "gains": gains,
             "gains_plot": plots.show(_plot("gains", gains, simulated=_is_simulated(run))) if gains else None,
+            "history": figures.get("history"),
             "kinds": figures["kinds"],
             "overlaps": figures["overlaps"],
             "uptake": _uptake_table(figures["uptake"]),

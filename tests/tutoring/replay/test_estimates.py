@@ -12,6 +12,7 @@ from tutoring.replay.estimates import (
     Fit,
     Placed,
     gain,
+    history_gain,
     kind_gains,
     misfit_harm,
     portability,
@@ -63,6 +64,14 @@ def test_harm_is_measured_among_misfits_alone():
     found = misfit_harm(rows)
     assert found is not None
     assert (found.name, found.mean, found.placements) == ("misfit harm", -0.5, 1)
+
+
+def test_history_is_compared_on_common_problems_with_programs_that_fail_alike():
+    own = [placed("a", 0.5, 0, "same"), placed("a", 0, 0, "other"), placed("b", 0.25, 0, "same")]
+    found = history_gain([placed("a", 1, 0), placed("b", 0.5, 0.5), placed("c", 1, 0)], own)
+    assert found is not None
+    assert (found.mean, found.problems, found.placements) == (0.125, 2, 4)
+    assert history_gain([placed("c", 1, 0)], own) is None
 
 
 def test_portability_counts_same_signatures_and_labels_and_treats_unknown_as_no():

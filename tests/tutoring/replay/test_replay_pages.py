@@ -16,6 +16,7 @@ from tests.tutoring.arms.arm_rows import store_problems
 from tests.tutoring.replay.replay_rows import store_replay
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun, ReplayState
 from tutoring.replay.figures import figures_of
+from tutoring.replay.text import figures_text
 from tutoring.replay.withdrawal import erase_replays
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +90,23 @@ def test_a_replay_shows_figures_exclusions_and_placements(researcher: Client, pr
     assert "6 in all" in page
     assert "0 in all" in shown(researcher, f"{run.get_absolute_url()}?fit=same")
     assert "6 in all" in shown(researcher, f"{run.get_absolute_url()}?fit=other")
+
+
+def test_a_replay_of_own_programs_shows_the_difference_to_the_transplant(
+    researcher: Client, problems: list[Problem]
+):
+    transplant = store_replay(problems)
+    run = store_replay(problems, mode="own")
+    assert "History" not in shown(researcher, run.get_absolute_url()), "no program fails alike"
+    Placement.objects.filter(state__run=run).update(fit="same")
+    ReplayDraw.objects.filter(state__run=run, arm="hint", number=0).update(right=False)
+    run.figures = figures_of(run)
+    run.save()
+    assert "History gain of a transplant − gain at own programs" in shown(researcher, run.get_absolute_url())
+    assert (run.figures["history"]["mean"], run.figures["history"]["placements"]) == (pytest.approx(0.25), 12)
+    link = f'href="{transplant.get_absolute_url()}"'
+    assert link in researcher.get(run.get_absolute_url()).content.decode()
+    assert "gain of transplants less that at own programs" in figures_text(run)
 
 
 def test_problems_before_and_after_the_cutoff_have_figures_of_their_own(
