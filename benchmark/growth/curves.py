@@ -5,10 +5,7 @@ time factor, which multiplies the limit. A job in the queue only points to the r
 """
 
 import logging
-from datetime import timedelta
 
-import django_rq
-import redis
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
@@ -16,6 +13,7 @@ from django.utils import timezone
 import judge
 from benchmark.growth.measuring import Growth, GrowthError, MeasuredProgram, measure
 from benchmark.growth.sizes import growth_recipe
+from benchmark.jobs import RowJobs, late_or_lost
 from benchmark.judging import AppliedFactor, applied_factor, pause_for_executions, program_files
 from benchmark.models import GrowthCurve, Submission
 from benchmark.models.leases import renewing
@@ -29,11 +27,7 @@ QUEUE = "background"
 MAXIMUM_ATTEMPTS = 3
 """Claims of one curve before it counts as not measurable."""
 
-_PERFORM = "benchmark.growth.perform_curve"
-"""The function of the jobs, as `settings.WORKER_JOBS` lists it."""
-
-_LATE = timedelta(seconds=10)
-"""Age after which a request that waits without a job counts as lost."""
+_JOBS = RowJobs("benchmark.growth.perform_curve", "growth")
 
 
 def request_curve(submission: Submission) -> GrowthCurve:
@@ -68,32 +62,12 @@ def growth_of(curve: GrowthCurve) -> Growth | None:
 def enqueue_curve(curve: GrowthCurve) -> None:
     """Put a job for an unfinished curve into the queue once the surrounding transaction is committed."""
     if curve.state == GrowthCurve.State.QUEUED:
-        transaction.on_commit(lambda: _enqueue_now(curve.pk))
-
-
-def _enqueue_now(curve_id: int) -> None:
-    try:
-        django_rq.get_queue(QUEUE).enqueue(_PERFORM, curve_id, job_id=_job_id(curve_id))
-    except redis.RedisError as error:  # the sweep of the workers finds the row
-        logger.warning(
-            "growth %s is not enqueued, because the queue server is unavailable: %s", curve_id, error
-        )
-
-
-def _job_id(curve_id: int) -> str:
-    return f"growth-{curve_id}"
+        transaction.on_commit(lambda: _JOBS.enqueue(curve.pk, QUEUE))
 
 
 def requeue_lost_curves() -> None:
     """Put a job into the queue for each unfinished curve without a worker or a job. Raises redis.RedisError."""
-    now = timezone.now()
-    late = GrowthCurve.objects.waiting().filter(created_at__lt=now - _LATE)
-    rows = list((late | GrowthCurve.objects.lost(now)).values_list("pk", flat=True))
-    queue = django_rq.get_queue(QUEUE)
-    waiting = set(queue.get_job_ids()) if rows else set()
-    for pk in rows:
-        if _job_id(pk) not in waiting:
-            queue.enqueue(_PERFORM, pk, job_id=_job_id(pk))
+    _JOBS.enqueue_missing(late_or_lost(GrowthCurve.objects.all()).values_list("pk", flat=True), QUEUE)
 
 
 def perform_curve(curve_id: int) -> None:

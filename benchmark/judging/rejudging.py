@@ -15,9 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
-import django_rq
 import redis
 from django.contrib.auth.models import User
 from django.db import connection, transaction
@@ -26,6 +25,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 
 import judge
+from benchmark.jobs import RowJobs
 from benchmark.judging.fair_share import living_workers
 from benchmark.judging.performing import perform
 from benchmark.judging.problem_versions import JudgedVersion, describe_changes
@@ -37,8 +37,7 @@ logger = logging.getLogger(__name__)
 QUEUE = "rejudging"
 """The queue of rejudgings, which workers serve last."""
 
-_WORK = "benchmark.judging.work_on_rejudging"
-"""The function of the jobs, as `settings.WORKER_JOBS` lists it."""
+_JOBS = RowJobs("benchmark.judging.work_on_rejudging", "rejudging")
 
 TIME_SLICE = 5.0
 """Seconds for which a worker judges programs of a rejudging before it looks for other work."""
@@ -333,22 +332,13 @@ def enqueue_rejudging(rejudging: Rejudging) -> None:
 
 
 def _try_to_enqueue(rejudging_id: int, count: int) -> None:
-    """Enqueue jobs as `_enqueue` does, unless the queue server is unavailable."""
+    """Enqueue jobs until `count` of them wait, unless the queue server is unavailable."""
     try:
-        _enqueue(rejudging_id, count)
+        _JOBS.top_up(rejudging_id, QUEUE, count)
     except redis.RedisError as error:  # the sweep of the workers finds the row
         logger.warning(
             "rejudging %s is not enqueued, because the queue server is unavailable: %s", rejudging_id, error
         )
-
-
-def _enqueue(rejudging_id: int, count: int) -> None:
-    """Enqueue jobs of the rejudging until `count` of them wait in the queue. Raises redis.RedisError."""
-    queue = django_rq.get_queue(QUEUE)
-    prefix = f"rejudging-{rejudging_id}-"
-    waiting = sum(name.startswith(prefix) for name in queue.get_job_ids())
-    for _ in range(count - waiting):
-        queue.enqueue(_WORK, rejudging_id, job_id=f"{prefix}{uuid4().hex}")
 
 
 def requeue_rejudgings() -> None:
@@ -357,4 +347,4 @@ def requeue_rejudgings() -> None:
     for pk in Rejudging.objects.filter(state=Rejudging.State.OPEN).values_list("pk", flat=True):
         rows = Judgement.objects.filter(rejudging=pk)
         if rows.waiting().exists() or rows.lost(now).exists():
-            _enqueue(pk, max(1, living_workers()))
+            _JOBS.top_up(pk, QUEUE, max(1, living_workers()))

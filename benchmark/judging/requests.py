@@ -6,11 +6,8 @@ Queues deliver at least once and may lose a job, so the worker may perform a row
 
 import hashlib
 import logging
-from datetime import timedelta
 from typing import TypedDict, Unpack
 
-import django_rq
-import redis
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -18,6 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 import judge
+from benchmark.jobs import RowJobs, late_or_lost
 from benchmark.judging.fair_share import EXECUTIONS, in_progress, share_of_a_person
 from benchmark.judging.machine_speed import factor_for
 from benchmark.models import Generation, Judgement, Problem, Submission, Suite
@@ -27,11 +25,7 @@ logger = logging.getLogger(__name__)
 SCORES = "background"
 """The queue of program scores, which workers serve after runs and before rejudgings."""
 
-_PERFORM = "benchmark.judging.perform"
-"""The function of the jobs, as `settings.WORKER_JOBS` lists it."""
-
-_LATE = timedelta(seconds=10)
-"""Age after which a request that waits without a job counts as lost."""
+_JOBS = RowJobs("benchmark.judging.perform", "judgement")
 
 
 def store_submission(problem: Problem, source: str, language: str) -> Submission:
@@ -171,29 +165,15 @@ def copy_stored_verdict(judgement: Judgement) -> bool:
 
 def enqueue(judgement: Judgement, queue: str) -> None:
     """Put a job for the judgement into the queue once the surrounding transaction is committed."""
-    transaction.on_commit(lambda: _enqueue_now(judgement.pk, queue))
-
-
-def _enqueue_now(judgement_id: int, queue: str) -> None:
-    try:
-        django_rq.get_queue(queue).enqueue(_PERFORM, judgement_id, job_id=_job_id(judgement_id))
-    except redis.RedisError as error:  # the sweep of the workers finds the row
-        logger.warning(
-            "judgement %s is not enqueued, because the queue server is unavailable: %s", judgement_id, error
-        )
-
-
-def _job_id(judgement_id: int) -> str:
-    return f"judgement-{judgement_id}"
+    transaction.on_commit(lambda: _JOBS.enqueue(judgement.pk, queue))
 
 
 def enqueue_next(person_id: int) -> None:
     """Enqueue the person's oldest waiting judgement without a job. Raises redis.RedisError."""
-    queue = django_rq.get_queue(EXECUTIONS)
     waiting = Judgement.objects.filter(requested_by=person_id).waiting().order_by("pk")
     pk = waiting.values_list("pk", flat=True).first()
-    if pk is not None and _job_id(pk) not in queue.get_job_ids():
-        _enqueue_now(pk, EXECUTIONS)
+    if pk is not None:
+        _JOBS.enqueue_missing([pk], EXECUTIONS)
 
 
 def lost_judgements() -> QuerySet[Judgement]:
@@ -202,9 +182,7 @@ def lost_judgements() -> QuerySet[Judgement]:
     Those of runs and of rejudgings are left out: runs judge theirs themselves, and `requeue_rejudgings` finds the
     others.
     """
-    now = timezone.now()
-    late = Judgement.objects.filter(state=Judgement.State.QUEUED, created_at__lt=now - _LATE)
-    lost = late | Judgement.objects.lost(now)
+    lost = late_or_lost(Judgement.objects.all())
     return lost.filter(rejudging=None).filter(~Exists(Generation.objects.filter(_OF_ANSWER)), work_items=None)
 
 
@@ -222,10 +200,5 @@ def requeue_lost() -> None:
 
 def enqueue_missing(rows: list[int], name: str) -> None:
     """Put a job into the named queue for each of these judgements that has none. Raises redis.RedisError."""
-    queue = django_rq.get_queue(name)
-    waiting = set(queue.get_job_ids()) if rows else set()
-    missing = [pk for pk in rows if _job_id(pk) not in waiting]
-    for pk in missing:
-        queue.enqueue(_PERFORM, pk, job_id=_job_id(pk))
-    if missing:
-        logger.info("%s lost judgements are enqueued again in %s", len(missing), name)
+    if missing := _JOBS.enqueue_missing(rows, name):
+        logger.info("%s lost judgements are enqueued again in %s", missing, name)

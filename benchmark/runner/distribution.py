@@ -8,7 +8,6 @@ import asyncio
 import logging
 from collections import Counter
 from functools import partial
-from uuid import UUID, uuid4
 
 import django_rq
 import redis
@@ -17,6 +16,7 @@ from django.db.models import Count
 from django.utils import timezone
 from rq import Worker
 
+from benchmark.jobs import RowJobs
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.stopping import Stop
 from benchmark.models import Run, RunTutor, WorkItem
@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 QUEUE = "models"
 """The queue of the runs' time slices."""
+
+_JOBS = RowJobs("benchmark.runner.distribution.work_on_run", "run")
 
 TIME_SLICE = 30.0
 """Seconds for which a worker works on a run before it looks for other work."""
@@ -60,7 +62,7 @@ def dispatch(run: Run) -> int:
     """Enqueue a job of the run for each worker; return the number of workers. Raises QueueUnavailableError."""
     workers = connected_workers()
     try:
-        _enqueue(run.pk, workers)
+        _JOBS.top_up(str(run.pk), QUEUE, workers)
     except redis.RedisError as error:
         raise _unavailable(error) from None
     return workers
@@ -76,16 +78,7 @@ def requeue_stalled() -> None:
     """Enqueue a job for every distributed run with pending items that has none. Raises redis.RedisError."""
     for run in Run.objects.filter(distributed=True, state=Run.State.OPEN):
         if _has_pending(run):
-            _enqueue(run.pk, 1)
-
-
-def _enqueue(run_id: UUID, count: int) -> None:
-    """Enqueue jobs of the run until `count` of them wait in the queue."""
-    queue = django_rq.get_queue(QUEUE)
-    prefix = f"run-{run_id}-"
-    waiting = sum(name.startswith(prefix) for name in queue.get_job_ids())
-    for _ in range(count - waiting):
-        queue.enqueue(work_on_run, str(run_id), job_id=f"{prefix}{uuid4().hex}")
+            _JOBS.top_up(str(run.pk), QUEUE, 1)
 
 
 def work_on_run(run_id: str) -> None:
@@ -100,7 +93,7 @@ def work_on_run(run_id: str) -> None:
         return
     if _has_pending(run):
         try:
-            _enqueue(run.pk, 1)
+            _JOBS.top_up(str(run.pk), QUEUE, 1)
         except redis.RedisError as error:  # the next sweep enqueues it
             logger.warning(
                 "run %s is not enqueued, because the queue server is unavailable: %s", run_id, error

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-import django_rq
-import redis
 import structlog
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -16,6 +14,7 @@ from django.utils import timezone
 import judge
 from benchmark import judging
 from benchmark.growth import compare, difference_of, measured_curve
+from benchmark.jobs import RowJobs
 from benchmark.models import ProgramOperation, Submission, WorkItem
 from benchmark.models.leases import renewing
 from benchmark.models.owners import new_owner
@@ -34,8 +33,7 @@ QUEUE = "default"
 MAXIMUM_ATTEMPTS = 3
 """Claims of one operation before it fails."""
 
-_PERFORM = "benchmark.runner.program_operations.perform"
-"""The function of the jobs, as `settings.WORKER_JOBS` lists it."""
+_JOBS = RowJobs("benchmark.runner.program_operations.perform", "program-operation")
 
 
 def oracle_fault(item: WorkItem, _language: str, program: str) -> str:
@@ -144,21 +142,9 @@ def perform(operation_id: int) -> None:
 
 def enqueue(operation: ProgramOperation) -> None:
     """Put a job for the operation into the queue."""
-    try:
-        django_rq.get_queue(QUEUE).enqueue(_PERFORM, operation.pk, job_id=_job_id(operation.pk))
-    except redis.RedisError as error:  # the process that waits for it enqueues it again
-        logger.warning("a program operation is not enqueued", operation=operation.pk, reason=str(error))
-
-
-def _job_id(pk: int) -> str:
-    return f"program-operation-{pk}"
+    _JOBS.enqueue(operation.pk, QUEUE)
 
 
 def enqueue_missing(operations: QuerySet[ProgramOperation]) -> None:
     """Put a job into the queue for each of the operations that has none. Raises redis.RedisError."""
-    rows = list(operations.values_list("pk", flat=True))
-    queue = django_rq.get_queue(QUEUE)
-    waiting = set(queue.get_job_ids()) if rows else set()
-    for pk in rows:
-        if _job_id(pk) not in waiting:
-            queue.enqueue(_PERFORM, pk, job_id=_job_id(pk))
+    _JOBS.enqueue_missing(operations.values_list("pk", flat=True), QUEUE)

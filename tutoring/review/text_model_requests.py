@@ -5,20 +5,17 @@ The row holds the request, the figures and the model. A job in the queue (`text_
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import django_rq
-import redis
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from accounts.roles import Role
+from benchmark.jobs import RowJobs, late_or_lost
 from tutoring.checks.draft_scores import Share
 from tutoring.models import TextModelTraining
 from tutoring.review.actions import ReviewAction
@@ -28,19 +25,13 @@ from tutoring.rules.detectors.text_model import model_file
 from tutoring.rules.text_model import load
 from tutoring.sessions.context import RefusedError
 
-logger = logging.getLogger(__name__)
-
 QUEUE = "background"
 """The queue that workers serve after runs."""
 
 LEAST_SESSIONS, LEAST_TUTORS = 10, 2
 """Sessions with a settled review, and their tutors, from which a training can learn something about the site."""
 
-_PERFORM = "tutoring.review.text_model_jobs.perform_training"
-"""The function of the jobs, as `settings.WORKER_JOBS` lists it."""
-
-_LATE = timedelta(seconds=10)
-"""Age after which a request that waits without a job counts as lost."""
+_JOBS = RowJobs("tutoring.review.text_model_jobs.perform_training", "text-model")
 
 
 @dataclass(frozen=True)
@@ -82,7 +73,7 @@ class RequestTextModelTraining(ReviewAction):
             raise RefusedError(missing)
         training = TextModelTraining.objects.create(requested_by=self.person)
         self.record(None, training=training.pk)
-        transaction.on_commit(lambda: _enqueue(training.pk))
+        transaction.on_commit(lambda: _JOBS.enqueue(training.pk, QUEUE))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,29 +128,10 @@ def chosen_version() -> int:
     return load(model_file()).version
 
 
-def _enqueue(training_id: int) -> None:
-    try:
-        django_rq.get_queue(QUEUE).enqueue(_PERFORM, training_id, job_id=_job_id(training_id))
-    except redis.RedisError as error:  # the sweep of the workers finds the row
-        logger.warning(
-            "training %s is not enqueued, because the queue server is unavailable: %s", training_id, error
-        )
-
-
-def _job_id(training_id: int) -> str:
-    return f"text-model-{training_id}"
-
-
 def requeue_lost_trainings() -> None:
     """Put a job into the queue for each unfinished training without a worker or a job. Raise redis.RedisError."""
-    now = timezone.now()
-    late = TextModelTraining.objects.waiting().filter(requested_at__lt=now - _LATE)
-    rows = list((late | TextModelTraining.objects.lost(now)).values_list("pk", flat=True))
-    queue = django_rq.get_queue(QUEUE)
-    waiting = set(queue.get_job_ids()) if rows else set()
-    for pk in rows:
-        if _job_id(pk) not in waiting:
-            queue.enqueue(_PERFORM, pk, job_id=_job_id(pk))
+    lost = late_or_lost(TextModelTraining.objects.all(), "requested_at")
+    _JOBS.enqueue_missing(lost.values_list("pk", flat=True), QUEUE)
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def test_a_worker_measures_waiting_curves_and_a_lost_one_is_enqueued_again(
         def enqueue(self, function, number, job_id):
             enqueued.append((function, number, job_id))
 
-    monkeypatch.setattr("benchmark.growth.curves.django_rq.get_queue", lambda _: Queue())
+    monkeypatch.setattr("django_rq.get_queue", lambda _: Queue())
     requeue_lost_curves()
     assert enqueued == []
     GrowthCurve.objects.update(created_at=timezone.now() - timedelta(minutes=1))
