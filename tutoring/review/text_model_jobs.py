@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.conf import settings
@@ -34,7 +32,7 @@ from tutoring.review.text_model_training import (
 )
 from tutoring.rules.detectors.text_model import current_model
 from tutoring.rules.fitting import Example, found_clauses
-from tutoring.rules.text_model import TextModel, save
+from tutoring.rules.text_model import TextModel, packed
 
 logger = logging.getLogger(__name__)
 
@@ -67,20 +65,13 @@ def perform_training(training_id: int) -> None:
             progress="",
             version=model.version,
             figures=figures,
-            model=_file_of(model),
+            model=packed(model),
             finished_at=timezone.now(),
         )
 
 
 def _fail(training: TextModelTraining, fault: str) -> None:
     training.end(TextModelTraining.State.FAILED, progress="", fault=fault, finished_at=timezone.now())
-
-
-def _file_of(model: TextModel) -> bytes:
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "text_model.npz"
-        save(model, file)
-        return file.read_bytes()
 
 
 def _train(training: TextModelTraining) -> tuple[TextModel, dict[str, Any]]:

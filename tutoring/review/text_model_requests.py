@@ -22,7 +22,7 @@ from tutoring.review.actions import ReviewAction
 from tutoring.review.agreement import counted_review_outcomes
 from tutoring.rules import current_rule_set
 from tutoring.rules.detectors.text_model import model_file
-from tutoring.rules.text_model import load
+from tutoring.rules.text_model import load, write
 from tutoring.sessions.context import RefusedError
 
 QUEUE = "background"
@@ -100,7 +100,7 @@ class DecideTextModel(ReviewAction):
         training.save(update_fields=["state", "decided_by", "decided_at", "model"])
         self.record(None, training=training.pk, use=self.use, version=training.version)
         if self.use:
-            transaction.on_commit(lambda: _replace(content))
+            transaction.on_commit(lambda: write(content, settings.TEXT_MODEL))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,14 +113,6 @@ class UseShippedTextModel(ReviewAction):
         own: Path = settings.TEXT_MODEL
         self.record(None, version=load(own).version if own.exists() else None)
         transaction.on_commit(lambda: own.unlink(missing_ok=True))
-
-
-def _replace(content: bytes) -> None:
-    """Replace the site's own model at once."""
-    own: Path = settings.TEXT_MODEL
-    temporary = own.with_suffix(".new")
-    temporary.write_bytes(content)
-    temporary.replace(own)
 
 
 def chosen_version() -> int:

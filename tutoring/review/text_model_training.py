@@ -20,7 +20,7 @@ from tutoring.rules import MessageContext, current_rule_set
 from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, other_findings
 from tutoring.rules.fitting import Example, cross_validate, fit, found_clauses, with_thresholds
 from tutoring.rules.reading import read_units
-from tutoring.rules.text_model import TextModel, load, save
+from tutoring.rules.text_model import TextModel, load
 
 DRAFTS = settings.BASE_DIR / "tests" / "tutoring" / "rules" / "drafts"
 """The folder of the labelled drafts of the repository."""
@@ -195,10 +195,3 @@ def is_of_this_site(example: Example) -> bool:
 def next_version(file: Path) -> int:
     """Return the version after that of the model in the file, or the first one of a site's own models."""
     return load(file).version + 1 if file.exists() else FIRST_OWN_VERSION
-
-
-def write_model(model: TextModel, file: Path) -> None:
-    """Replace the file by the model at once."""
-    temporary = file.with_suffix(".new")
-    save(model, temporary)
-    temporary.replace(file)

@@ -8,6 +8,7 @@ vectors; and a Gaussian of the distance of the measures. The first part is linea
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import zipfile
@@ -215,20 +216,28 @@ _TEXTS = ("version", "clauses", "features", "threshold", "clause_thresholds", "l
 _NUMBERS = ("rarity", "weights", "measures", "measure_means", "measure_deviations", "shares", "bias")
 
 
-def save(model: TextModel, file: Path) -> None:
-    """Write the model to a file of numpy arrays. The same model always gives the same bytes."""
+def packed(model: TextModel) -> bytes:
+    """Return the model as the content of a file of numpy arrays. The same model always gives the same bytes."""
     texts = json.dumps({name: getattr(model, name) for name in _TEXTS}, ensure_ascii=False)
     arrays: dict[str, Any] = {name: np.asarray(getattr(model, name), np.float32) for name in _NUMBERS}
     scale = float(np.abs(model.vectors).max()) / _HIGHEST_BYTE
-    with file.open("wb") as written:
-        np.savez_compressed(
-            written,
-            texts=np.frombuffer(texts.encode(), np.uint8),
-            components=model.components,
-            vectors=np.round(model.vectors / scale).astype(np.int8),
-            scale=np.float32(scale),
-            **arrays,
-        )
+    content = io.BytesIO()
+    np.savez_compressed(
+        content,
+        texts=np.frombuffer(texts.encode(), np.uint8),
+        components=model.components,
+        vectors=np.round(model.vectors / scale).astype(np.int8),
+        scale=np.float32(scale),
+        **arrays,
+    )
+    return content.getvalue()
+
+
+def write(content: bytes, file: Path) -> None:
+    """Replace the file by a packed model at once, so that no process reads half of it."""
+    temporary = file.with_suffix(".new")
+    temporary.write_bytes(content)
+    temporary.replace(file)
 
 
 def load(file: Path) -> TextModel:

@@ -18,9 +18,9 @@ from tutoring.review.text_model_training import (
     examples_of_reviews,
     next_version,
     train,
-    write_model,
 )
 from tutoring.rules.detectors.text_model import current_model
+from tutoring.rules.text_model import packed, write
 
 
 class Command(BaseCommand):
@@ -79,7 +79,7 @@ class Command(BaseCommand):
             model.figures,
         )
         if options["replace"]:
-            write_model(model, output)
+            write(packed(model), output)
             self.stdout.write(f"Wrote {output}.")
         else:
             self.stdout.write("Nothing was replaced. Repeat the command with --replace to use the new model.")
