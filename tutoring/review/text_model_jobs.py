@@ -22,12 +22,10 @@ from tutoring.review.text_model_training import (
     TRAINING_FILES,
     Figures,
     TooFewExamplesError,
-    examples_of_codebook,
-    examples_of_drafts,
-    examples_of_reviews,
     figures_of,
     is_of_this_site,
     next_version,
+    read_examples,
     train,
 )
 from tutoring.rules.detectors.text_model import current_model
@@ -79,21 +77,17 @@ def _train(training: TextModelTraining) -> tuple[TextModel, dict[str, Any]]:
         training.claimed().update(progress=part)
         pause_for_executions()
 
-    announce("Reads the labelled drafts")
-    files = [file for file in TRAINING_FILES if file.exists()]
-    examples = examples_of_drafts(files, stored_only=True)
-    examples += (
-        examples_of_drafts([SUPPLEMENT], validated=False, stored_only=True) if SUPPLEMENT.exists() else []
+    corpus, supplement = (
+        [file for file in files if file.exists()] for files in (TRAINING_FILES, [SUPPLEMENT])
     )
-    drafts = len(examples)
-    announce("Reads the messages of reviewed sessions")
-    examples += [*examples_of_codebook(), *examples_of_reviews()]
+    read = read_examples(corpus, supplement, stored_only=True, announce=announce)
+    examples = read.all()
     trained = train(examples, _next_version(), announce)
     pairs = [(one, found) for one, found in zip(examples, trained.found, strict=True) if found is not None]
     own = [(one, found) for one, found in pairs if is_of_this_site(one)]
     former = current_model()
     return trained.model, {
-        "drafts": drafts,
+        "drafts": len(read.drafts),
         "messages": len(own),
         "former_version": former.version,
         "all": _document(figures_of(pairs, trained.model.clauses)),

@@ -47,14 +47,40 @@ class TooFewExamplesError(ValueError):
     """The examples do not suffice for a model. The message says what is missing."""
 
 
-def examples_of_drafts(
-    files: Sequence[Path], *, validated: bool = True, stored_only: bool = False
-) -> list[Example]:
-    """Return the labelled drafts of the files as examples. Raise CorpusError.
+class Examples(NamedTuple):
+    """The examples of a training."""
 
-    Each file is one writer's; `NAME_2.jsonl` has further drafts of the writer of `NAME.jsonl`. With `stored_only`,
-    drafts about problems that are not in the database are left out.
+    drafts: list[Example]
+    codebook: list[Example]
+    reviewed: list[Example]
+
+    def all(self) -> list[Example]:
+        """Return the examples of all kinds."""
+        return [*self.drafts, *self.codebook, *self.reviewed]
+
+
+def read_examples(
+    corpus: Sequence[Path],
+    supplement: Sequence[Path],
+    *,
+    reviews: bool = True,
+    stored_only: bool = False,
+    announce: Announce = lambda _: None,
+) -> Examples:
+    """Return the labelled drafts of the files, the examples of the codebook and the messages of settled reviews.
+
+    Each file is one writer's; `NAME_2.jsonl` has further drafts of the writer of `NAME.jsonl`. Drafts of the supplement
+    are only trained on. With `stored_only`, drafts about problems that are not in the database are left out.
+    Raise CorpusError.
     """
+    announce("Reads the labelled drafts")
+    drafts = _examples_of_drafts(corpus, validated=True, stored_only=stored_only)
+    drafts += _examples_of_drafts(supplement, validated=False, stored_only=stored_only)
+    announce("Reads the messages of reviewed sessions")
+    return Examples(drafts, _examples_of_codebook(), list(_examples_of_reviews()) if reviews else [])
+
+
+def _examples_of_drafts(files: Sequence[Path], *, validated: bool, stored_only: bool) -> list[Example]:
     examples = []
     for file in files:
         drafts = read_drafts(file)
@@ -73,7 +99,7 @@ def examples_of_drafts(
     return examples
 
 
-def examples_of_codebook() -> list[Example]:
+def _examples_of_codebook() -> list[Example]:
     """Return the examples of the current rule set that break a forbidden clause or none. They are only trained on."""
     labelled: list[tuple[str, frozenset[str]]] = []
     for clause in current_rule_set().clauses:
@@ -89,7 +115,7 @@ def examples_of_codebook() -> list[Example]:
     ]
 
 
-def examples_of_reviews() -> Iterator[Example]:
+def _examples_of_reviews() -> Iterator[Example]:
     """Yield the messages of the sessions whose review outcome is settled. The tutor is the writer.
 
     The labels are the forbidden clauses of the outcome. Invalidated sessions are excluded.

@@ -13,10 +13,8 @@ from tutoring.review.text_model_training import (
     SUPPLEMENT,
     TRAINING_FILES,
     TooFewExamplesError,
-    examples_of_codebook,
-    examples_of_drafts,
-    examples_of_reviews,
     next_version,
+    read_examples,
     train,
 )
 from tutoring.rules.detectors.text_model import current_model
@@ -62,20 +60,15 @@ class Command(BaseCommand):
         self, *_: Any, corpus: list[Path], supplement: list[Path], output: Path, **options: Any
     ) -> None:
         try:
-            examples = (
-                examples_of_drafts(corpus)
-                + examples_of_drafts(supplement, validated=False)
-                + examples_of_codebook()
-            )
-            reviewed = [] if options["no_reviews"] else list(examples_of_reviews())
-            model = train(examples + reviewed, next_version(output)).model
+            examples = read_examples(corpus, supplement, reviews=not options["no_reviews"])
+            model = train(examples.all(), next_version(output)).model
         except (CorpusError, TooFewExamplesError, ValueError) as error:
             raise CommandError(str(error)) from None
         former = current_model()
         self._print(f"Former model, version {former.version}", former.figures)
         self._print(
-            f"New model, version {model.version}, of {len(examples)} labelled drafts and {len(reviewed)} messages "
-            "with settled reviews",
+            f"New model, version {model.version}, of {len(examples.drafts) + len(examples.codebook)} labelled drafts "
+            f"and {len(examples.reviewed)} messages with settled reviews",
             model.figures,
         )
         if options["replace"]:
