@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -77,17 +78,25 @@ def other_findings(text: str, context: MessageContext) -> list[tuple[str, Detect
     return [(other.name, one) for other in _OTHERS for one in findings(other, text, context)]
 
 
-@lru_cache(maxsize=64)
-def _scored(text: str, context: MessageContext) -> tuple[list[Unit], Floats, Judgement] | None:
-    """Return the passages of the text, their scores and the judgement; None for a text without a letter.
+class _Scored(NamedTuple):
+    """What the model computes of a message."""
 
-    Do not change them.
-    """
+    units: list[Unit]
+    scores: Floats
+    judgement: Judgement
+    others: list[Detection]
+    """The detections of the other detectors."""
+
+
+@lru_cache(maxsize=64)
+def _scored(text: str, context: MessageContext) -> _Scored | None:
+    """Return the passages of the text with their scores; None for a text without a letter. Do not change them."""
     others = other_findings(text, context)
     if not (units := read_units(text, context, others)):
         return None
     scores = current_model().scores(units)
-    return units, scores, current_model().judgement(scores, bool(others))
+    judgement = current_model().judgement(scores, bool(others))
+    return _Scored(units, scores, judgement, [one for _, one in others])
 
 
 def confirms(detection: Detection, text: str, context: MessageContext) -> bool:
@@ -97,9 +106,8 @@ def confirms(detection: Detection, text: str, context: MessageContext) -> bool:
     """
     if (scored := _scored(text, context)) is None:
         return detection.certain or detection.weight >= BLOCKING
-    units, _, judgement = scored
-    found = [one for _, one in other_findings(text, context)]
-    return judgement.highest_threshold(detection, found, units) >= current_model().threshold
+    threshold = scored.judgement.highest_threshold(detection, scored.others, scored.units)
+    return threshold >= current_model().threshold
 
 
 def find_similar_messages(text: str, context: MessageContext) -> list[Detection]:
@@ -109,7 +117,8 @@ def find_similar_messages(text: str, context: MessageContext) -> list[Detection]
     """
     if (scored := _scored(text, context)) is None:
         return []
-    others = other_findings(text, context)
+    units, scores, judgement, others = scored
+    most = 3 * _EXPLAINING_FEATURES
     return [
         Detection(
             found.clause,
@@ -118,10 +127,10 @@ def find_similar_messages(text: str, context: MessageContext) -> list[Detection]
             _explanation(found),
             _LIKELIEST_WEIGHT if found.likeliest else _FURTHER_WEIGHT,
         )
-        for found in current_model().find(*scored, most=3 * _EXPLAINING_FEATURES)
+        for found in current_model().find(units, scores, judgement, most=most)
         if not any(
             one.clause == found.clause and one.start < found.unit.end and found.unit.start < one.end
-            for _, one in others
+            for one in others
         )
         and not (context.tutor_may_say == "samples" and found.clause == "F5")
     ]
