@@ -387,7 +387,7 @@ def _archive(files: tuple[tuple[str, bytes], ...]) -> bytes:
 
 
 @functools.lru_cache(maxsize=32)
-def _inodes(paths: tuple[Path, ...], second: int) -> tuple[int, ...]:  # noqa: ARG001
+def _inodes(paths: tuple[Path, ...], _second: int) -> tuple[int, ...]:
     """Return the inodes of these files (0: missing), looked up once in each second.
 
     A template keeps the files of its start after an upgrade.

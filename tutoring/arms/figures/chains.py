@@ -110,7 +110,12 @@ def states_of_items(runs: Iterable[Run]) -> dict[UUID, Counter[str]]:
 
 def states_of_chains(items: Mapping[UUID, Counter[str]]) -> dict[UUID, ChainsState]:
     """Return the state of the chains of runs with these work items. Runs two queries, which read no counted session."""
-    invalidated, rejudgings = _invalidated(), _rejudgings()
+    return _states(items, _invalidated(), _rejudgings())
+
+
+def _states(
+    items: Mapping[UUID, Counter[str]], invalidated: Mapping[UUID, int], rejudgings: int
+) -> dict[UUID, ChainsState]:
     return {
         run: ChainsState(states[WorkItem.State.DONE], invalidated.get(run, 0), rejudgings)
         for run, states in items.items()
@@ -156,8 +161,9 @@ def store_chains() -> None:
 
     Chains of yoked runs are read one by one, because each is paired with a session.
     """
-    stale = _stale_runs()[:AT_ONCE]
-    for run, state in states_of_chains(states_of_items(stale)).items() if stale else ():
+    invalidated, rejudgings = _invalidated(), _rejudgings()
+    stale = _stale_runs(invalidated, rejudgings)[:AT_ONCE]
+    for run, state in _states(states_of_items(stale), invalidated, rejudgings).items():
         chains = count_chains(run)
         ArmChains.objects.update_or_create(
             run_id=run,
@@ -168,15 +174,14 @@ def store_chains() -> None:
         )  # fmt: skip
 
 
-def _stale_runs() -> list[Run]:
+def _stale_runs(invalidated: Mapping[UUID, int], rejudgings: int) -> list[Run]:
     finished = Run.objects.filter(method__in=list(POLICIES), state=Run.State.FINISHED)
     present = finished.filter(
         arm_chains__version=VERSION,
-        arm_chains__rejudgings=_rejudgings(),
+        arm_chains__rejudgings=rejudgings,
         arm_chains__counted_at__gt=F("finished_at"),
     )
     counted = dict(present.values_list("pk", "arm_chains__invalidated"))
-    invalidated = _invalidated()
     stale = [
         run for run in finished.values_list("pk", flat=True) if counted.get(run) != invalidated.get(run, 0)
     ]
