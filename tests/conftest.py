@@ -9,10 +9,13 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from django.contrib.auth.models import Group, User
 from django.db import connection
+from django.test import Client
 from pytest_django import DjangoDbBlocker
 
 import judge
+from accounts.roles import Role
 from tests.cached_fixtures import migrated_database
 from tests.programs import check_all_programs, fast_test
 
@@ -138,6 +141,18 @@ def machine_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give this machine the factor 1 without a measurement, so that limits do not depend on its load."""
     speed = judge.MachineSpeed(judge.host_name(), 1.0, 0.0, {})
     monkeypatch.setattr("judge.measure_speed", lambda: speed)
+
+
+@pytest.fixture
+def visitors(db: None) -> dict[str, Client]:
+    """Return a client for nobody, one for an account without a role, and one for each role."""
+    clients = {"nobody": Client()}
+    for name in ("roleless", *Role):
+        user = User.objects.create_user(name)
+        user.groups.set(Group.objects.filter(name=name))
+        clients[name] = Client()
+        clients[name].force_login(user)
+    return clients
 
 
 @pytest.fixture(scope="session")

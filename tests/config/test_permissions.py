@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -94,21 +94,29 @@ ARGUMENTS = {
 }  # fmt: skip
 
 
-def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
+def addresses(arguments: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the name of every URL pattern with an address, which leads to an object where `arguments` name one."""
+    for pattern in _patterns(get_resolver()):
+        assert pattern.name, f"{pattern} has no name"
+        given = {**ARGUMENTS, **(arguments or {}).get(pattern.name, {})}
+        yield (
+            pattern.name,
+            reverse(pattern.name, kwargs={name: given[name] for name in pattern.pattern.converters}),
+        )
+
+
+def _patterns(resolver: URLResolver) -> Iterator[URLPattern]:
     """Yield every URL pattern except those of Django's administration and the redirects to it."""
     for pattern in resolver.url_patterns:
         if isinstance(pattern, URLPattern):
             yield pattern
         elif pattern.namespace not in {"admin", "former_admin"}:
-            yield from patterns(pattern)
+            yield from _patterns(pattern)
 
 
 def test_every_url_is_in_these_tables():
-    names = [pattern.name for pattern in patterns(get_resolver())]
-    assert sorted(filter(None, names)) == sorted([*PAGES, *COMMANDS, *OPEN]), (
-        "add the new view to PAGES, COMMANDS or OPEN"
-    )
-    assert None not in names
+    names = sorted(name for name, _ in addresses())
+    assert names == sorted([*PAGES, *COMMANDS, *OPEN]), "add the new view to PAGES, COMMANDS or OPEN"
 
 
 def is_refused(visitor: str, answer: Any) -> bool:
@@ -118,26 +126,16 @@ def is_refused(visitor: str, answer: Any) -> bool:
     return bool(answer.status_code == 403)
 
 
-@pytest.mark.django_db
-def test_each_command_admits_its_roles_only(caplog: pytest.LogCaptureFixture):
+def test_each_command_admits_its_roles_only(visitors: dict[str, Client], caplog: pytest.LogCaptureFixture):
     caplog.set_level("CRITICAL", "django.request")  # logging hundreds of rejections with tracebacks is slow
-    visitors: list[tuple[str, Client, Role | None]] = [("nobody", Client(), None)]
-    for name, role in [("roleless", None), *((role.value, role) for role in Role)]:
-        user = User.objects.create_user(name)
-        user.groups.set(Group.objects.filter(name=role))
-        client = Client()
-        client.force_login(user)
-        visitors.append((name, client, role))
     wrong = []
-    for pattern in patterns(get_resolver()):
-        if pattern.name not in COMMANDS:
+    for command, address in addresses():
+        if command not in COMMANDS:
             continue
-        named = pattern.pattern.converters
-        address = reverse(pattern.name, kwargs={argument: ARGUMENTS[argument] for argument in named})
-        for name, client, role in visitors:
+        for visitor, client in visitors.items():
             answer = client.post(address)
-            if is_refused(name, answer) != (role not in COMMANDS[pattern.name]):
-                wrong.append(f"{name} at {address}: {answer.status_code}")
+            if is_refused(visitor, answer) != (visitor not in COMMANDS[command]):
+                wrong.append(f"{visitor} at {address}: {answer.status_code}")
     assert wrong == []
 
 

@@ -15,7 +15,6 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
-from django.urls import get_resolver, reverse
 
 from accounts.roles import Role
 from benchmark.judging import Place, request_rejudging, store_submission
@@ -35,7 +34,7 @@ from benchmark.models import (
     blobs,
 )
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
-from tests.config.test_permissions import ARGUMENTS, PAGES, is_refused, patterns
+from tests.config.test_permissions import PAGES, addresses, is_refused
 from tests.problems import store_doubling
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tests.tutoring.replay.replay_rows import store_replay
@@ -71,18 +70,6 @@ def refused_writes() -> Iterator[list[str]]:
 
     with connection.execute_wrapper(watch):
         yield found
-
-
-@pytest.fixture
-def visitors(db: None) -> dict[str, Client]:
-    """A client for nobody, for an account without a role, and for each role."""
-    clients = {"nobody": Client()}
-    for name in ("roleless", *Role):
-        user = User.objects.create_user(name)
-        user.groups.set(Group.objects.filter(name=name))
-        clients[name] = Client()
-        clients[name].force_login(user)
-    return clients
 
 
 @pytest.fixture
@@ -218,28 +205,24 @@ def test_each_page_admits_its_roles_writes_nothing_and_shows_notes_to_their_tuto
     wrong: list[str] = []
     holding_note: set[tuple[str, str]] = set()
     plots: dict[str, list[int]] = defaultdict(list)
-    for pattern in patterns(get_resolver()):
-        assert pattern.name
-        names = pattern.pattern.converters
-        given = {name: ARGUMENTS[name] for name in names} | arguments.get(pattern.name, {})
-        address = reverse(pattern.name, kwargs={name: given[name] for name in names})
-        query = QUERIES.get(pattern.name, "")
+    for name, address in addresses(arguments):
+        query = QUERIES.get(name, "")
         for visitor, client in visitors.items():
             with refused_writes() as found:
                 answer = client.get(f"{address}?{query}")
                 page = content(answer)
                 for link in re.findall(r'href="(\?[^"]*plot=[^"]*)"', page):
-                    plots[pattern.name].append(client.get(f"{address}{unescape(link)}").status_code)
+                    plots[name].append(client.get(f"{address}{unescape(link)}").status_code)
             written += [f"{visitor} at {address}: {sql[:100]}" for sql in found]
             if answer.status_code == 200:
-                shown.add(pattern.name)
-            if pattern.name in PAGES and is_refused(visitor, answer) != (visitor not in PAGES[pattern.name]):
+                shown.add(name)
+            if name in PAGES and is_refused(visitor, answer) != (visitor not in PAGES[name]):
                 wrong.append(f"{visitor} at {address}: {answer.status_code}")
             if NOTE in page:
-                holding_note.add((visitor, pattern.name))
+                holding_note.add((visitor, name))
     assert written == []
     assert wrong == []
-    assert holding_note == {(Role.TUTOR, name) for name in ("problem", "session", "export_own_sessions")}
+    assert holding_note == {(Role.TUTOR, page) for page in ("problem", "session", "export_own_sessions")}
     assert PAGES.keys() - shown == set(), "these pages were shown to nobody"
     assert {status for found in plots.values() for status in found} == {200}, "a file of a plot"
     assert {"run_refinement", "study"} <= plots.keys()

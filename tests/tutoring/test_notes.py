@@ -16,7 +16,7 @@ from django.test import Client
 from accounts.roles import Role
 from benchmark.models import Problem
 from tests.benchmark.reports.conftest import make_run  # noqa: F401  a fixture
-from tests.config.test_reads import arguments, visitors  # noqa: F401  fixtures
+from tests.config.test_reads import arguments  # noqa: F401  a fixture
 from tests.tutoring.dialogues import SessionUnderTest
 from tests.tutoring.review.browsing import client_of
 from tutoring.models import PrivateNote, Session, Study
@@ -43,7 +43,7 @@ def test_note_is_saved_and_shown_to_its_tutor_beside_the_problem(
 
 
 def test_no_command_exports_a_note(
-    visitors: dict[str, Client],  # noqa: F811
+    visitors: dict[str, Client],
     arguments: dict[str, dict[str, Any]],  # noqa: F811
     tmp_path: Path,
 ):

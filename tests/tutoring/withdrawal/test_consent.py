@@ -16,7 +16,6 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.test import Client
-from django.urls import get_resolver, reverse
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,8 +27,8 @@ from benchmark.models import Generation, Judgement, Problem, Runner, Submission
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
 from tests.benchmark.runs.processes import run_apart, use_var
 from tests.cached_fixtures import add_database
-from tests.config.test_permissions import ARGUMENTS, patterns
-from tests.config.test_reads import QUERIES, arguments, visitors  # noqa: F401  fixtures
+from tests.config.test_permissions import addresses
+from tests.config.test_reads import QUERIES, arguments  # noqa: F401  a fixture
 from tests.problems import store_doubling
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, model, start
@@ -95,7 +94,7 @@ def rows_of_all_tables() -> str:
 
 @pytest.mark.slow
 def test_no_page_export_table_or_log_holds_the_persons_texts(
-    visitors: dict[str, Client],  # noqa: F811
+    visitors: dict[str, Client],
     arguments: dict[str, dict[str, Any]],  # noqa: F811
     person: PersonFactory,
     tmp_path: Path,
@@ -127,13 +126,9 @@ def test_no_page_export_table_or_log_holds_the_persons_texts(
     assert name not in after
     shown = ""
     caplog.set_level("CRITICAL", "django.request")
-    for pattern in patterns(get_resolver()):
-        assert pattern.name
-        names = pattern.pattern.converters
-        given_ = {one: ARGUMENTS[one] for one in names} | arguments.get(pattern.name, {})
-        address = reverse(pattern.name, kwargs={one: given_[one] for one in names})
+    for page, address in addresses(arguments):
         for visitor in (Role.ADMIN, Role.RESEARCHER, Role.REVIEWER, Role.TUTOR):
-            answer = visitors[visitor].get(f"{address}?{QUERIES.get(pattern.name, '')}")
+            answer = visitors[visitor].get(f"{address}?{QUERIES.get(page, '')}")
             shown += content(answer)
     for query in (CANARY, name):
         shown += whole(visitors[Role.ADMIN].get("/trajectories/", {"q": query, "tutor": query}))
