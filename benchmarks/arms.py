@@ -15,16 +15,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from benchmarks import runner
 from benchmarks.bare_calls import (
     IN_FLIGHT,
-    REPOSITORY,
     Cost,
     alternate,
     bare,
@@ -56,16 +53,8 @@ def main() -> int:
     if arguments.serve:
         _reply_at_once()
         asyncio.run(runner.serve())
-    command = [sys.executable, "-m", "benchmarks.arms", "--serve"]
-    with (
-        tempfile.TemporaryDirectory(prefix="hintbench-arms-") as folder,
-        subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as server,
-    ):
-        try:
-            assert server.stdout is not None
-            return measure(Path(folder), server.stdout.readline().strip(), arguments)
-        finally:
-            server.terminate()
+    with runner.fake_openai("benchmarks.arms") as (folder, address):
+        return measure(folder, address, arguments)
 
 
 def _reply_at_once() -> None:

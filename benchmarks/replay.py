@@ -14,9 +14,7 @@ misses its target (docs/architecture.md).
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,6 @@ from typing import Any
 from benchmarks import arms, runner
 from benchmarks.bare_calls import (
     IN_FLIGHT,
-    REPOSITORY,
     Cost,
     alternate,
     bare,
@@ -50,16 +47,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
     parser.add_argument("--profile", metavar="FILE", help="write a profile of one replay by cProfile")
     arguments = parser.parse_args()
-    command = [sys.executable, "-m", "benchmarks.arms", "--serve"]
-    with (
-        tempfile.TemporaryDirectory(prefix="hintbench-replay-") as folder,
-        subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as server,
-    ):
-        try:
-            assert server.stdout is not None
-            return measure(Path(folder), server.stdout.readline().strip(), arguments)
-        finally:
-            server.terminate()
+    with runner.fake_openai("benchmarks.arms") as (folder, address):
+        return measure(folder, address, arguments)
 
 
 def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:

@@ -24,7 +24,8 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -61,14 +62,21 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.serve:
         asyncio.run(serve())
-    command = [sys.executable, "-m", "benchmarks.runner", "--serve"]
+    with fake_openai("benchmarks.runner") as (folder, address):
+        return measure(folder, address, arguments)
+
+
+@contextmanager
+def fake_openai(module: str) -> Iterator[tuple[Path, str]]:
+    """Run `python -m MODULE --serve` until the block ends; yield a temporary folder and the address of the server."""
+    command = [sys.executable, "-m", module, "--serve"]
     with (
-        tempfile.TemporaryDirectory(prefix="hintbench-runner-") as folder,
+        tempfile.TemporaryDirectory(prefix="hintbench-") as folder,
         subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as server,
     ):
         try:
             assert server.stdout is not None
-            return measure(Path(folder), server.stdout.readline().strip(), arguments)
+            yield Path(folder), server.stdout.readline().strip()
         finally:
             server.terminate()
 
