@@ -15,8 +15,10 @@ from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E40
 
 from benchmark.processes import source_version  # noqa: E402
 from tutoring.routing import websocket_urlpatterns  # noqa: E402
+from tutoring.rules.detectors import detectors  # noqa: E402
 
 source_version()  # before a newer source replaces the loaded one
+detectors()  # so that no draft waits for them
 
 application = ProtocolTypeRouter(
     {

@@ -68,10 +68,17 @@ async def begin_sham(chain: Chain) -> Decide:
 
 
 AGAIN = Policy("again", frozenset(), stateless(independent), fresh_dialogues=True)
-NEUTRAL = Policy("neutral", frozenset(), stateless(neutral), (TRY_AGAIN,))
-VERDICT = Policy("verdict", frozenset({"program_right"}), stateless(verdict), (NOT_CORRECT, TRY_AGAIN))
-SHAM = Policy("sham", frozenset(), begin_sham, (TRY_AGAIN,))
-WITH_ANALYSIS = Policy("analysis", frozenset({"analysis"}), stateless(with_analysis), (ANALYSIS, TRY_AGAIN))
+NEUTRAL = Policy("neutral", frozenset(), stateless(neutral), lambda: (TRY_AGAIN,))
+VERDICT = Policy(
+    "verdict", frozenset({"program_right"}), stateless(verdict), lambda: (NOT_CORRECT, TRY_AGAIN)
+)
+SHAM = Policy("sham", frozenset(), begin_sham, lambda: (TRY_AGAIN,))
+WITH_ANALYSIS = Policy(
+    "analysis", frozenset({"analysis"}), stateless(with_analysis), lambda: (ANALYSIS, TRY_AGAIN)
+)
 WITH_REFERENCE = Policy(
-    "reference", frozenset({"analysis", "references"}), stateless(with_reference), (REFERENCE, TRY_AGAIN)
+    "reference",
+    frozenset({"analysis", "references"}),
+    stateless(with_reference),
+    lambda: (REFERENCE, TRY_AGAIN),
 )

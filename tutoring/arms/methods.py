@@ -28,7 +28,7 @@ POLICIES: dict[str, Policy] = {}
 def texts_of(policy: Policy) -> Mapping[str, str]:
     """Return the texts of the session's prompts and of the policy by name."""
     texts = {f"session/{name}": text for name, text in prompt_texts().items()}
-    return texts | {f"session-{policy.name}/{number}": text for number, text in enumerate(policy.texts)}
+    return texts | {f"session-{policy.name}/{number}": text for number, text in enumerate(policy.texts())}
 
 
 @cache

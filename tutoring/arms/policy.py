@@ -99,8 +99,8 @@ class Policy:
     name: str
     knows: frozenset[Fact]
     begin: Callable[[Chain], Awaitable[Decide]]
-    texts: tuple[str, ...] = ()
-    """The fixed texts of its messages. A run resumes only while they are unchanged."""
+    texts: Callable[[], tuple[str, ...]] = tuple
+    """Returns the fixed texts of its messages. A run resumes only while they are unchanged."""
     fresh_dialogues: bool = False
     """Whether every message begins a new dialogue."""
 

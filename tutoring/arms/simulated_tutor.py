@@ -50,7 +50,7 @@ async def _begin(chain: Chain) -> Decide:
     return simulated_tutor(read_world(conduct["world"]), level=conduct["level"], verifies=conduct["verifies"])
 
 
-SIMULATED = Policy("simulated", frozenset({"program_right"}), _begin, (TRY_AGAIN,))
+SIMULATED = Policy("simulated", frozenset({"program_right"}), _begin, lambda: (TRY_AGAIN,))
 
 
 def prepare_simulated(planned: PlannedRun) -> Preparation:

@@ -18,8 +18,7 @@ from tutoring.models import Draft, Event, Finding, Reply, RuleCheck, Session
 from tutoring.models.payloads import DraftCheckRecord, MessageSent, ReplyFinished
 from tutoring.protocols import PRESETS, Rules, recorded_rules, rules_of
 from tutoring.rules import Detection, TutorMaySay, current_rule_set
-from tutoring.rules.detectors import DETECTORS, detect
-from tutoring.rules.reading import prepare
+from tutoring.rules.detectors import detect, detectors
 from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.recording import lock_session
 
@@ -62,6 +61,8 @@ class CheckDraft:
             return []
         context = draft_context(session, list(session.events.all()), rules.tutor_may_say)
         if not self.text.strip():
+            from tutoring.rules.reading import prepare  # as late as the detectors
+
             prepare(context)
             return []
         detections = detect(self.text, context)
@@ -147,12 +148,12 @@ def check_session(session: Session) -> RuleCheck:
     cap = None if recorded is None else recorded.level_cap
     rules = current_rule_set()
     above_cap = levels_above_cap(session, recorded, rules.version)
-    detectors = {name: detector.version for name, detector in DETECTORS.items()}
+    versions = {name: detector.version for name, detector in detectors().items()}
     problem = session.problem
     capped = [] if cap is None else [cap, sorted(above_cap.items())]
     basis = basis_of(
         rules.content_hash,
-        detectors,
+        versions,
         limit,
         tutor_may_say,
         problem and problem.content_hash,
@@ -168,7 +169,7 @@ def check_session(session: Session) -> RuleCheck:
         for detection in detect(event.payload_as(MessageSent).text, context)
     ]
     findings = _exceeded_budget(events, limit) + cap_findings(events, above_cap, cap) + findings
-    return record_check(session, basis, rules, findings, detectors=detectors)
+    return record_check(session, basis, rules, findings, detectors=versions)
 
 
 def _protocol_limits(rules: Rules | None) -> tuple[int | None, TutorMaySay]:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tutoring.checks.checking import GENERATION_COUNT
-from tutoring.rules.detectors import DETECTORS
+from tutoring.rules.detectors import detectors
 
 _HEAD = "| detector | clause | finds | ignores |\n| --- | --- | --- | --- |\n"
 _TABLE = re.compile(re.escape(_HEAD) + r"(?:\|[^\n]*\n)*")
@@ -16,7 +16,7 @@ def detector_table() -> str:
     """Return the table in Markdown: a row for each detector and one for the check of the budget."""
     rows = [
         (detector.name, ", ".join(detector.clauses), detector.finds, detector.ignores)
-        for detector in DETECTORS.values()
+        for detector in detectors().values()
     ]
     rows.append((GENERATION_COUNT, "budget", "more programs than the protocol allows", ""))
     return _HEAD + "".join("| " + " | ".join(row).rstrip() + " |\n" for row in rows)

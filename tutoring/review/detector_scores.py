@@ -18,7 +18,7 @@ from benchmark.metrics import Interval, wilson
 from tutoring.models import Finding, ReviewOutcome, RuleCheck
 from tutoring.review.agreement import counted_review_outcomes
 from tutoring.rules import RuleSet
-from tutoring.rules.detectors import DETECTORS
+from tutoring.rules.detectors import detectors
 
 ALL_DETECTORS = "all detectors"
 """Name of the score of all detectors together, without models."""
@@ -148,7 +148,7 @@ def score_detectors(rules: RuleSet) -> tuple[DetectorScores, list[ScoredMessages
     rows = [score(ALL_DETECTORS, code, ALL_DETECTORS) for code in codes]
     rows += [
         score(detector.name, code, ALL_DETECTORS)
-        for detector in DETECTORS.values()
+        for detector in detectors().values()
         for code in detector.clauses
     ]
     rows += [

@@ -20,7 +20,7 @@ from tutoring.review.agreement import Agreement, counted_review_outcomes, measur
 from tutoring.review.detector_scores import DetectorScores, score_detectors
 from tutoring.review.solve_rates import SolveRateRow, solve_rates
 from tutoring.rules import RuleSet, rule_set, rule_set_versions
-from tutoring.rules.detectors import DETECTORS
+from tutoring.rules.detectors import detectors
 
 T = TypeVar("T")
 
@@ -127,10 +127,10 @@ def _checks_state(version: int) -> RowsState:
     """Return the state of the review outcomes, the rule checks and the detectors."""
     sessions, fingerprint = _outcomes_state(version)
     checks = RuleCheck.objects.aggregate(count=Count("pk"), newest=Max("pk"))
-    detectors = " ".join(f"{one.name}@{one.version}:{','.join(one.clauses)}" for one in DETECTORS.values())
+    versions = " ".join(f"{one.name}@{one.version}:{','.join(one.clauses)}" for one in detectors().values())
     return RowsState(
         sessions,
-        f"{fingerprint} {checks['count']} {checks['newest']} {hashlib.sha256(detectors.encode()).hexdigest()[:16]}",
+        f"{fingerprint} {checks['count']} {checks['newest']} {hashlib.sha256(versions.encode()).hexdigest()[:16]}",
     )
 
 

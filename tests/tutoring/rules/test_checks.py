@@ -28,7 +28,7 @@ from tutoring.checks.findings import findings_of
 from tutoring.checks.recording import basis_of
 from tutoring.models import Draft, Finding, Protocol, Review, RuleCheck, Session
 from tutoring.protocols import PRESETS, DraftCheck, freeze, rules_of
-from tutoring.rules.detectors import DETECTORS
+from tutoring.rules.detectors import detectors
 from tutoring.sessions.context import RefusedError
 
 WARNED = "It passes the first two tests."
@@ -142,7 +142,7 @@ def test_closed_session_is_checked_and_hidden_data_found(
             f"/sessions/{session.pk}/close/", {"command": str(uuid4()), "reason": "Enough."}
         )
     [done] = session.row.rule_checks.all()
-    assert done.detectors == {name: detector.version for name, detector in DETECTORS.items()}
+    assert done.detectors == {name: detector.version for name, detector in detectors().items()}
     found = [(finding.clause, finding.quote, finding.weight) for finding in done.findings.all()]
     assert found == [("F4", "987654", 0.9), ("F5", "passes the first two tests", 0.75)]
     assert check_session(session.row) == done

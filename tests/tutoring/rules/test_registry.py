@@ -18,7 +18,7 @@ from tutoring.checks.checking import check_session
 from tutoring.checks.detector_table import detector_table, write_detector_table
 from tutoring.rules import Detection, MessageContext
 from tutoring.rules.detection import Detector
-from tutoring.rules.detectors import DETECTORS
+from tutoring.rules.detectors import detectors
 
 SHOUT = "Look again!!!"
 
@@ -40,7 +40,7 @@ def shouting(monkeypatch: pytest.MonkeyPatch) -> Detector:
         ignores="“!”",
         find=find_shouts,
     )
-    monkeypatch.setitem(DETECTORS, detector.name, detector)
+    monkeypatch.setitem(detectors(), detector.name, detector)
     return detector
 
 
@@ -89,7 +89,7 @@ def test_a_session_is_checked_again_with_a_new_detector_and_its_score_follows(
         review(reviewer, "A5", "F3")
     assert "shouting" not in page(rosa, "/review/detectors/")
     detector = Detector("shouting", 1, ("F3",), "“!!!”", "“!”", find_shouts)
-    monkeypatch.setitem(DETECTORS, detector.name, detector)
+    monkeypatch.setitem(detectors(), detector.name, detector)
     assert "shouting" in page(rosa, "/review/detectors/"), (
         "scores are not cached across a change of the registry"
     )
@@ -103,7 +103,9 @@ def test_the_documented_table_is_generated_from_the_registry(
     document = repository / "docs" / "codebook.md"
     assert detector_table() in document.read_text(encoding="utf-8")
     copy = Path(shutil.copy(document, tmp_path))
-    monkeypatch.setitem(DETECTORS, "shouting", Detector("shouting", 1, ("F3",), "“!!!”", "“!”", find_shouts))
+    monkeypatch.setitem(
+        detectors(), "shouting", Detector("shouting", 1, ("F3",), "“!!!”", "“!”", find_shouts)
+    )
     write_detector_table(copy)
     row = "| shouting | F3 | “!!!” | “!” |\n"
     text = copy.read_text(encoding="utf-8")
@@ -117,8 +119,8 @@ def test_the_documented_table_is_generated_from_the_registry(
 def test_every_module_of_the_folder_is_registered(repository: Path):
     folder = repository / "tutoring" / "rules" / "detectors"
     modules = {path.stem.replace("_", "-") for path in folder.glob("*.py")} - {"--init--"}
-    assert set(DETECTORS) == modules, "a detector has the name of its module"
-    assert all(0 < len(name) <= 40 for name in DETECTORS)
+    assert set(detectors()) == modules, "a detector has the name of its module"
+    assert all(0 < len(name) <= 40 for name in detectors())
 
 
 def test_no_other_file_names_a_detector(repository: Path):
@@ -129,7 +131,7 @@ def test_no_other_file_names_a_detector(repository: Path):
         for path in (repository / folder).rglob("*")
         if path.suffix in (".py", ".html", ".js") and "migrations" not in path.parts
     ]
-    names = {name for name in DETECTORS if "-" in name}
+    names = {name for name in detectors() if "-" in name}
     assert len(names) > 6
     naming = {
         path.stem.replace("_", "-"): name

@@ -19,7 +19,7 @@ from tutoring.arms.tutor.turn import Conduct, Turn
 from tutoring.checks.contexts import problem_context
 from tutoring.protocols import Rules
 from tutoring.rules import MessageContext
-from tutoring.rules.detectors import DETECTORS
+from tutoring.rules.detectors import detectors
 
 CONDUCT = "tutor"
 """The key of the tutor's conduct in the record of a run: model, cap, guard, dataset, and the digest of the prompts."""
@@ -61,9 +61,9 @@ def _problem_context(dataset: str, problem: str, rules: Rules) -> MessageContext
     return problem_context(rows.get(dataset__name=dataset, external_id=problem), rules.tutor_may_say)
 
 
-TUTOR = Policy(
-    "tutor",
-    frozenset(),
-    _begin,
-    (TRY_AGAIN, *texts(), *(f"{name} {detector.version}" for name, detector in DETECTORS.items())),
-)
+def _texts() -> tuple[str, ...]:
+    versions = [f"{name} {detector.version}" for name, detector in detectors().items()]
+    return (TRY_AGAIN, *texts(), *versions)
+
+
+TUTOR = Policy("tutor", frozenset(), _begin, _texts)

@@ -57,7 +57,7 @@ def prepare_tutor(planned: PlannedRun) -> Preparation:
         left_out |= dict.fromkeys(without.values_list("external_id", flat=True), reason)
     tutor = _tutor_model(planned, settings)
     name = f"{tutor.row.label}@{tutor.row.version}" if tutor.row else str(tutor.spec)
-    digest = hashlib.sha256("\n".join(TUTOR.texts).encode()).hexdigest()
+    digest = hashlib.sha256("\n".join(TUTOR.texts()).encode()).hexdigest()
     conduct: dict[str, Any] = {
         "model": str(tutor.spec),
         "cap": settings.cap,

@@ -6,10 +6,10 @@ check of recorded sessions, the page of detector scores and the table in docs/co
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 
 from tutoring.rules.detection import Detection, Detector, MessageContext, findings
-from tutoring.rules.detectors import text_model
 
 _MODULES = (
     "reference_leak",
@@ -24,13 +24,14 @@ _MODULES = (
 )
 
 
-def _load(module: str) -> Detector:
-    detector: Detector = import_module(f"{__name__}.{module}").DETECTOR
-    return detector
+@cache
+def detectors() -> dict[str, Detector]:
+    """Return all detectors by name, in the order of pages and tables.
 
-
-DETECTORS: dict[str, Detector] = {detector.name: detector for detector in map(_load, _MODULES)}
-"""All detectors by name, in the order of pages and tables."""
+    The first call imports them, which compiles their expressions: most commands never need half a second for that.
+    """
+    loaded: list[Detector] = [import_module(f"{__name__}.{module}").DETECTOR for module in _MODULES]
+    return {detector.name: detector for detector in loaded}
 
 
 def detect(text: str, context: MessageContext) -> list[Detection]:
@@ -38,10 +39,12 @@ def detect(text: str, context: MessageContext) -> list[Detection]:
 
     Every detector runs in linear time and accepts any text, because the check of a draft runs at every pause in typing.
     """
-    return [one for one in all_detections(text, context) if text_model.confirms(one, text, context)]
+    from tutoring.rules.detectors.text_model import confirms  # as late as `detectors`
+
+    return [one for one in all_detections(text, context) if confirms(one, text, context)]
 
 
 def all_detections(text: str, context: MessageContext) -> list[Detection]:
     """Return the detections of every detector in the order of the text, also those that the text model rejects."""
-    found = [one for detector in DETECTORS.values() for one in findings(detector, text, context)]
+    found = [one for detector in detectors().values() for one in findings(detector, text, context)]
     return sorted(found, key=lambda detection: (detection.start, detection.end, detection.clause))
