@@ -7,6 +7,8 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from benchmark.processes import REQUIRED, outages
 
@@ -43,7 +45,10 @@ def queue_answers() -> bool:
     """Return whether the server at REDIS_URL answers within QUEUE_TIMEOUT."""
     try:
         with redis.Redis.from_url(
-            settings.REDIS_URL, socket_timeout=QUEUE_TIMEOUT, socket_connect_timeout=QUEUE_TIMEOUT
+            settings.REDIS_URL,
+            socket_timeout=QUEUE_TIMEOUT,
+            socket_connect_timeout=QUEUE_TIMEOUT,
+            retry=Retry(NoBackoff(), 0),  # by default three more attempts with waits of several seconds
         ) as server:
             return bool(server.ping())
     except redis.RedisError:

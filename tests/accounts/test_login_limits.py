@@ -133,6 +133,7 @@ def test_the_cookie_of_a_known_browser_counts_for_its_account_only(ada: User):
     assert log_in("grace", client=browser).status_code == 429
 
 
+@pytest.mark.slow
 def test_an_address_that_guesses_many_accounts_is_limited(ada: User, hashes: list[str]):
     for number in range(17):
         fail(f"person-{number}", 3, ELSEWHERE)

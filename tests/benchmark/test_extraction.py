@@ -124,6 +124,7 @@ def published_rule(reply: str) -> str:
     return behind[1].split("```", 1)[0] if len(behind) == 2 and "```" in behind[1] else reply
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from(["```", "```python", "`", "python", "\n", "\r\n", "x"]) | st.text(max_size=3))
 )
@@ -299,6 +300,7 @@ pieces = (
 hostile = st.lists(pieces, max_size=40).map("".join)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:invalid escape sequence")
 @given(hostile, st.sampled_from(sorted(judge.FAMILIES)))
 @example("```python\n" + "-" * 20_000 + "1\n```", "python")
@@ -321,6 +323,7 @@ texts = st.text(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(texts, max_size=4), st.sampled_from(["```", "~~~", "`````"]), st.booleans())
 def test_whatever_is_fenced_and_tagged_comes_back(strings: list[str], fence: str, windows: bool) -> None:
     lines = [f"line = {text!r}" for text in strings]
@@ -330,6 +333,7 @@ def test_whatever_is_fenced_and_tagged_comes_back(strings: list[str], fence: str
     assert normalised(found.code) == normalised(code)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:invalid escape sequence", "ignore:.*is not callable")
 @settings(max_examples=40)
 @given(hostile, st.lists(pieces, min_size=1, max_size=4).map("".join), st.sampled_from(["python", "cpp"]))

@@ -194,6 +194,7 @@ class LeaseMachine(RuleBasedStateMachine):
         assert self.model.objects.claimable(later).count() == len(self.rows)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("make_rows", [judgement_rows, work_items])
 def test_one_owner_writes_and_every_row_becomes_free(

@@ -349,6 +349,7 @@ def test_it_begins_with_the_message_that_names_a_problem():
     assert stage_of(reply_to([*greeting, *said]), LADDERS["tram-depot"]) == 1
 
 
+@pytest.mark.slow
 @given(st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]), st.text())))
 def test_it_has_an_answer_to_any_messages(messages: list[Message]):
     assert reply_to(messages)

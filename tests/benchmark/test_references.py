@@ -65,6 +65,7 @@ def test_spaces_of_web_pages_do_not_stay_in_a_program() -> None:
     assert program.source.strip() == CPP
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([*CPP.split("\n"), *PYTHON.split("\n"), PROSE, "/*", '"""', "$", "\x00"])))
 def test_any_mixture_of_lines_is_read(lines: list[str]) -> None:
     for program in extract_programs("\n".join(lines)):

@@ -257,6 +257,7 @@ def assert_coloured_as_pygments_does(program: str) -> None:
     assert coloured(highlight(program, "python")) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(PYTHON, max_size=30).map("".join))
 def test_any_text_is_coloured_as_pygments_colours_python(source: str) -> None:
@@ -271,6 +272,7 @@ def test_programs_are_coloured_as_pygments_colours_python(repository: Path) -> N
 ALPHABET = st.sampled_from(PIECES)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(ALPHABET | st.text(max_size=5), max_size=25).map("".join))
 def test_nothing_raises_and_nothing_hostile_gets_through(source: str) -> None:
@@ -279,6 +281,7 @@ def test_nothing_raises_and_nothing_hostile_gets_through(source: str) -> None:
     assert_harmless(highlight(source, source))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(ALPHABET, max_size=25).map("".join))
 def test_the_sanitiser_lets_nothing_hostile_through(source: str) -> None:

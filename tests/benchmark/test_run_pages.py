@@ -74,6 +74,7 @@ def test_only_researchers_and_admins_see_runs(client: Client, run: Run, role: st
     assert client.get("/runs/").headers["Location"].startswith("/login/")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["researcher", "admin", "superuser"])
 def test_researchers_and_admins_see_all_and_change_nothing(client: Client, run: Run, role: str) -> None:
     user = User.objects.create_user("one", is_superuser=role == "superuser")
@@ -93,6 +94,7 @@ def test_nothing_that_quotes_a_hidden_test_is_on_any_page(visit: Visit, run: Run
     assert "hidden-1" in chain
 
 
+@pytest.mark.slow
 def test_every_number_of_a_run_leads_to_as_many_rows(visit: Visit, run: Run) -> None:
     page = visit(f"/runs/{run.pk}/")
     links = re.findall(rf'href="(/runs/{run.pk}/items/[^"]*)"[^>]*>(\d+)</a>', page)
@@ -385,6 +387,7 @@ def test_published_tables_show_their_marks(visit: Visit) -> None:
     assert ">nan<" not in page
 
 
+@pytest.mark.slow
 def test_pages_need_as_many_queries_for_many_rows_as_for_few(
     visit: Visit,
     researcher: Client,

@@ -63,6 +63,7 @@ PRICES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(groups=REPLIES, price=PRICES, study=st.sampled_from(["", "study:demo@1"]))
 def test_the_ledger_equals_the_sum_of_the_stored_replies(

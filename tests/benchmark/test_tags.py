@@ -27,6 +27,7 @@ from tutoring.checks.contexts import problem_context
 WORDS = st.lists(st.text("abcdefgéäß0123456789+*>", min_size=1), min_size=1, max_size=4)
 
 
+@pytest.mark.slow
 @given(WORDS, st.data())
 def test_all_spellings_of_a_tag_have_one_normal_form(words, data) -> None:
     def spelled() -> str:
@@ -78,6 +79,7 @@ def respelled(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_an_import_keeps_one_spelling_and_questions_are_those_of_equal_tags(tmp_path: Path) -> None:
     path = respelled(tmp_path)
@@ -96,6 +98,7 @@ def test_an_import_keeps_one_spelling_and_questions_are_those_of_equal_tags(tmp_
     assert Builder().questions(statements, {name: one["tags"] for name, one in problems.items()})[0] == same
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_failures_by_label_count_all_spellings_together_and_a_tutor_sees_names_in_tags(
     tmp_path: Path,

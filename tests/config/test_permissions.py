@@ -126,6 +126,7 @@ def is_refused(visitor: str, answer: Any) -> bool:
     return bool(answer.status_code == 403)
 
 
+@pytest.mark.slow
 def test_each_command_admits_its_roles_only(visitors: dict[str, Client], caplog: pytest.LogCaptureFixture):
     caplog.set_level("CRITICAL", "django.request")  # logging hundreds of rejections with tracebacks is slow
     wrong = []

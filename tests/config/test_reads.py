@@ -193,6 +193,7 @@ QUERIES = {
 """Queries without which an address is refused."""
 
 
+@pytest.mark.slow
 def test_each_page_admits_its_roles_writes_nothing_and_shows_notes_to_their_tutor_only(
     visitors: dict[str, Client], arguments: dict[str, dict[str, Any]], caplog: pytest.LogCaptureFixture
 ):

@@ -86,6 +86,7 @@ def test_a_number_is_what_the_c_library_reads_as_one(text: str) -> None:
         assert number == value.value or (math.isnan(number) and math.isnan(value.value))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(TOKEN, SPACE, SPACE)))
 def test_blanks_between_tokens_do_not_matter_without_a_flag(pieces: list[tuple[bytes, bytes, bytes]]) -> None:
     output = b"".join(token + space for token, space, _ in pieces)

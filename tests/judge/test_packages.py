@@ -407,6 +407,7 @@ NAMES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     files=st.dictionaries(

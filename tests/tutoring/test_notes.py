@@ -7,6 +7,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.apps import apps
 from django.contrib.admin import site
 from django.contrib.auth.models import User
@@ -42,6 +43,7 @@ def test_note_is_saved_and_shown_to_its_tutor_beside_the_problem(
     assert client.post("/notes/0/", {"text": "x"}).status_code == 404
 
 
+@pytest.mark.slow
 def test_no_command_exports_a_note(
     visitors: dict[str, Client],
     arguments: dict[str, dict[str, Any]],  # noqa: F811
@@ -67,6 +69,7 @@ def test_no_command_exports_a_note(
     assert SECRET not in written.getvalue()
 
 
+@pytest.mark.slow
 def test_no_admin_page_shows_a_note(admin_client: Client, alice: User, doubling: Problem):
     PrivateNote.objects.create(person=alice, problem=doubling, text=SECRET)
     assert PrivateNote not in site._registry

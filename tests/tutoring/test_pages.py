@@ -204,6 +204,7 @@ def test_blind_tutors_page_and_view_hold_nothing_hidden(alice: User, session: Se
     assert re.search(r"\d&nbsp;s of CPU time, \d+&nbsp;MiB", page), "tutors see the limits"
 
 
+@pytest.mark.slow
 def test_no_page_of_a_tutor_names_the_model_that_an_admin_chose(
     alice: User, doubling: Problem, protocol: Protocol
 ):

@@ -162,6 +162,7 @@ def test_next_unsolved_is_no_problem_that_a_study_closes(
     assert "Next unsolved: Problem 9_c" in client_of(alice).get("/problems/").content.decode()
 
 
+@pytest.mark.slow
 def test_list_reads_no_statement_and_needs_no_query_for_each_row(
     alice: User, bank: dict[str, Problem], protocol: Protocol
 ):

@@ -74,6 +74,7 @@ DUE = datetime.fromisoformat("2026-01-01T00:00:20+00:00")
 TEXT = "word " * 40
 
 
+@pytest.mark.slow
 @given(
     arrivals=st.lists(st.tuples(st.integers(0, 399), st.integers(1, 60)), max_size=30),
     whole_at=st.integers(0, 420),

@@ -223,6 +223,7 @@ def show(claimed: ClaimedReply, text: str) -> None:
     append_deltas([Delta(claimed.pk, claimed.attempt, 1, text)], [(claimed.pk, claimed.attempt)])
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES)
 def test_the_ledger_equals_the_sum_of_the_replies_of_sessions(

@@ -155,6 +155,7 @@ async def test_hanging_provider_is_given_up(
     assert recorded == []
 
 
+@pytest.mark.slow
 async def test_calls_are_recorded_and_a_repeated_beginning_is_no_progress(
     fake_providers: FakeProviders, settings: Settings, recorded: list[tuple[int, float]]
 ):
@@ -177,6 +178,7 @@ async def test_requested_wait_that_exceeds_the_limit_is_not_begun(
     assert recorded == []
 
 
+@pytest.mark.slow
 async def test_text_that_keeps_coming_is_not_given_up(
     fake_providers: FakeProviders, settings: Settings, recorded: list[tuple[int, float]]
 ):

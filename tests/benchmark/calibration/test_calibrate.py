@@ -44,6 +44,7 @@ def test_the_intervals_of_few_problems_cover_what_they_claim(capsys: pytest.Capt
     assert max(sessions) < 0.93, "sessions of one problem are alike"
 
 
+@pytest.mark.slow
 def test_the_figures_of_arms_cover_what_they_claim(capsys: pytest.CaptureFixture[str]) -> None:
     """A smoke test with 50 studies a seed, at 12, 18 and 40 problems."""
     results = calibrate(capsys, "arms", "--studies", "50")["results"]
@@ -95,6 +96,7 @@ def test_names_and_numbers_that_mean_nothing_are_refused() -> None:
         call_command("calibrate", "intervals", "--studies", "0")
 
 
+@pytest.mark.slow
 def test_the_true_rates_of_a_world_are_those_of_many_studies() -> None:
     world = World(-1.0, 1.0)
     arms = world.studies(np.random.default_rng(1), 4_000, 40)

@@ -147,6 +147,7 @@ def test_keys_of_the_root_and_repeated_keys_are_listed_too(tmp_path: Path) -> No
     assert [one.command for one in found.tests] == ["g 2"]
 
 
+@pytest.mark.slow
 def test_a_file_that_unfolds_without_end_or_lists_too_much_is_refused(tmp_path: Path) -> None:
     nested: dict[str, Any] = {"in": "1"}
     for _ in range(25):

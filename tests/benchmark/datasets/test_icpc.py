@@ -182,6 +182,7 @@ def test_the_real_packages_are_imported(shared_data: Path) -> None:
     assert not any("is not shown" in problem.statement_html for problem in Problem.objects.all())
 
 
+@pytest.mark.slow
 def test_the_practice_problems_are_imported(repository: Path) -> None:
     result = run(repository / "benchmark" / "practice_problems")
     assert result["imported"] >= 8
@@ -280,6 +281,7 @@ def test_a_zip_with_a_link_is_refused(tmp_path: Path) -> None:
         run(path)
 
 
+@pytest.mark.slow
 def test_a_zip_bomb_is_refused_whether_or_not_it_tells_its_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

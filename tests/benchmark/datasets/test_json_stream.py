@@ -37,6 +37,7 @@ def read(path: Path) -> Any:
     return [value for _, value in entries] if is_list else dict(entries)
 
 
+@pytest.mark.slow
 @given(
     value=st.lists(VALUES) | st.dictionaries(st.text(), VALUES),
     indent=st.sampled_from([None, 0, 2]),

@@ -221,6 +221,7 @@ def test_the_page_shows_the_figures_of_the_command(
     assert researcher.get(f"/runs/slow/?run={UUID(int=0)}").status_code == 404
 
 
+@pytest.mark.slow
 def test_the_page_follows_measurements_comparisons_and_verdicts(problems: list[Problem], researcher: Client):
     told = store_slow_run("told", {one: ["TLE", "AC"] for one in problems})
     growing = store_slow_run("growth", {one: ["AC"] for one in problems})

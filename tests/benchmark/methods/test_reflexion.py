@@ -20,6 +20,7 @@ def solve(passes: list[bool], *settings: str) -> tuple[Generation, ScriptedChain
     return asyncio.run(REFLEXION.solve(chain, parse_settings(REFLEXION.settings, settings))), chain
 
 
+@pytest.mark.slow
 @given(PASSES, st.integers(0, 6))
 def test_stopping_early_selects_the_same_answer_for_fewer_questions(passes: list[bool], i: int) -> None:
     early, asked_early = solve(passes, f"i={i}")
@@ -29,6 +30,7 @@ def test_stopping_early_selects_the_same_answer_for_fewer_questions(passes: list
     assert len(asked_early.asked) == (passes[: i + 1].index(True) + 1 if True in passes[: i + 1] else i + 1)
 
 
+@pytest.mark.slow
 @given(PASSES)
 def test_one_long_run_gives_the_selection_of_every_shorter_one(passes: list[bool]) -> None:
     for i in range(7):

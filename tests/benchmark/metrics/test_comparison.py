@@ -67,6 +67,7 @@ def test_holm_on_a_known_row() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12))
 def test_a_paired_difference_is_the_difference_of_the_means_and_turns_its_sign(
     pairs: list[tuple[float, float]],

@@ -89,6 +89,7 @@ def test_no_pairs_have_no_interval() -> None:
         ratio_set([], [])
 
 
+@pytest.mark.slow
 @given(st.lists(shares, min_size=2, max_size=70))
 def test_t_on_problem_means_is_scipys(values: list[float]) -> None:
     from scipy import stats
@@ -160,6 +161,7 @@ def test_the_set_of_a_ratio_is_fiellers_in_a_worked_example() -> None:
     assert [end for ends in found.ranges for end in ends] == pytest.approx(roots, rel=1e-5)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(shares, shares), min_size=3, max_size=12), st.floats(-5, 5))
 def test_a_ratio_is_in_the_set_where_the_t_test_does_not_reject_it(
     pairs: list[tuple[float, float]], ratio: float

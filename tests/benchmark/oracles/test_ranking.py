@@ -13,6 +13,7 @@ from benchmark.oracles.ranking import by_majority, n_at_k
 CANDIDATES = st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @given(CANDIDATES, st.data())
 def test_n_at_k_is_the_mean_over_all_orders_that_keep_the_scores(candidates, data) -> None:
     n = data.draw(st.integers(1, len(candidates)))

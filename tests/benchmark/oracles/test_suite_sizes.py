@@ -81,6 +81,7 @@ def test_a_row_of_an_older_version_has_no_curve() -> None:
 ROWS = st.lists(st.tuples(st.text("01", min_size=3, max_size=3), st.booleans()), min_size=1, max_size=4)
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_one_of_three_tests_is_the_mean_over_the_tests(rows) -> None:
     one = [group(7, [("1", tests, "", accepted) for tests, accepted in rows])]

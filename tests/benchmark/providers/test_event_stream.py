@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def decode(pieces: list[bytes]) -> list[bytes]:
     return asyncio.run(read())
 
 
+@pytest.mark.slow
 @given(st.lists(EVENT, max_size=5), st.data(), st.booleans())
 def test_events_are_decoded_wherever_the_pieces_end(
     events: list[tuple[list[str], list[str], bool]], data: st.DataObject, mark: bool

@@ -31,6 +31,7 @@ def refusal(provider: str, extra: object) -> str:
     return ""
 
 
+@pytest.mark.slow
 @given(st.sampled_from(provider_names()), st.dictionaries(st.sampled_from(RESERVED) | st.text(), values))
 def test_accepted_fields_are_storable_json_and_override_nothing(provider: str, extra: dict[str, object]):
     if message := refusal(provider, extra):

@@ -137,6 +137,7 @@ def test_no_difference_and_no_share_is_a_negative_zero(value: float) -> None:
     assert percent(value) == "0.00 %"
 
 
+@pytest.mark.slow
 def test_many_problems_keep_the_bootstrap(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
     first = make_run(verdicts("a" * 20 + "w" * 40), state="finished")
     second = make_run(verdicts("a" * 30 + "w" * 30), on=first, state="finished")
@@ -145,6 +146,7 @@ def test_many_problems_keep_the_bootstrap(make_run: MakeRun, capsys: pytest.Capt
     assert (pair["interval"], pair["interval_method"]) == ([*cluster_bootstrap(differences)], "bootstrap")
 
 
+@pytest.mark.slow
 def test_shares_of_the_best_have_sets_which_may_be_unbounded(
     make_run: MakeRun, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,6 +75,7 @@ def test_several_attempts_are_averaged_within_problems_with_t_over_few_of_them(
     assert {row["interval_method"] for row in rows if row["figure"] == "seconds of calls"} == {""}
 
 
+@pytest.mark.slow
 def test_many_problems_with_several_attempts_keep_the_bootstrap(
     make_run: MakeRun, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -43,6 +43,7 @@ def defined(formula: str, documents: list[list[str]], query: list[str], document
     return score
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(DOCUMENTS, st.lists(WORD, max_size=9), st.sets(st.integers(0, 7), max_size=3))
 def test_scores_are_those_of_the_definition_and_the_best_are_the_highest(

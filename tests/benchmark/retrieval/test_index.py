@@ -30,6 +30,7 @@ def bits(scores: Floats) -> bytes:
     return scores.tobytes()
 
 
+@pytest.mark.slow
 @given(DOCUMENTS, st.lists(WORD, max_size=12), st.sets(st.integers(0, 8), max_size=4), PARAMETERS)
 @example(
     [["a"], ["a", "b"], ["b", "a"], ["c"]], ["a", "c", "a", "x"], {0}, PAPER
@@ -57,6 +58,7 @@ def test_scores_and_ranking_are_those_of_a_rebuilt_index(
         assert best == rebuilt.best(query, top, **parameters, excluded=excluded)
 
 
+@pytest.mark.slow
 def test_many_documents_excluded_one_after_the_other() -> None:
     """A collection with the shape of texts: few words are everywhere, most in one or two documents."""
     random = np.random.default_rng(307)

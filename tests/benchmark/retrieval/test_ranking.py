@@ -17,6 +17,7 @@ def corpus_of(*texts: str) -> SearchCorpus:
     )
 
 
+@pytest.mark.slow
 @given(TEXTS, st.data())
 def test_scores_are_those_of_an_index_that_never_held_the_problem(
     texts: list[str], data: st.DataObject

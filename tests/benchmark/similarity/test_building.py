@@ -23,6 +23,7 @@ from benchmark.similarity.scorers import Scorer
 from tests.benchmark.similarity.tagged import TAGGED
 
 
+@pytest.mark.slow
 def test_the_solutions_of_the_tagged_problems_give_their_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = yaml.safe_load(TAGGED.read_text())
     for problem in problems:
@@ -85,6 +86,7 @@ def test_each_kind_of_skipped_problem_has_its_reason(tagged: Dataset) -> None:
     assert reasons["oven-evening"] == "no other problem has exactly its labels"
 
 
+@pytest.mark.slow
 def test_the_command_refuses_invalid_options_with_the_reason(tagged: Dataset) -> None:
     for options, message in (
         ({"similarity": "bm25"}, "whose scores have no scale"),

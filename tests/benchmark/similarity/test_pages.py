@@ -89,6 +89,7 @@ def test_sets_their_runs_and_one_question_with_its_answers(
     assert [visitor.get(f"/runs/mcqs/{rest}").status_code for rest in ("", "alike/", "alike/1/")] == [403] * 3
 
 
+@pytest.mark.slow
 def test_replies_that_did_not_end_by_themselves_are_counted_with_a_link_to_their_questions(
     visitor: Client,
 ) -> None:

@@ -21,6 +21,7 @@ def reproduced(*names: str, **options: Any) -> str:
     return output.getvalue()
 
 
+@pytest.mark.slow
 def test_figures_of_algosimbench_are_compared_or_their_data_named(tmp_path: Path) -> None:
     told = reproduced("N-11", "N-18")
     assert "needs algosimbench/all_problems_corpus_raw.json in the folder given as --data" in told

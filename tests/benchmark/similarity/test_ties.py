@@ -90,6 +90,7 @@ def tied(db: None) -> tuple[QuestionSet, SimilarityRun]:
     return questions, ranked
 
 
+@pytest.mark.slow
 def test_stored_rankings_are_corrected_and_measured_again(
     tied: tuple[QuestionSet, SimilarityRun],
     visitor: Client,  # noqa: F811
@@ -111,6 +112,7 @@ def test_stored_rankings_are_corrected_and_measured_again(
     assert page.count("1–4") == 4
 
 
+@pytest.mark.slow
 def test_a_reproduction_ranks_ties_alike(tied: tuple[QuestionSet, SimilarityRun]) -> None:
     from benchmark.datasets.records import QuestionRecord
 

@@ -34,6 +34,7 @@ def test_rates_survivors_and_refused_programs():
     assert matrix(3, []).kill_curve() == []
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 6).flatmap(
         lambda n: st.lists(st.sets(st.integers(0, n - 1)), min_size=1, max_size=5).map(lambda w: (n, w))

@@ -152,6 +152,7 @@ def test_an_import_on_an_empty_site_exports_the_same_bytes(run: Run, tmp_path: P
     assert model.frozen_at
 
 
+@pytest.mark.slow
 def test_former_judgements_travel_with_those_that_replaced_them(run: Run, tmp_path: Path) -> None:
     item = run.items.filter(judgement__verdict="AC")[0]
     for verdict in ("WA", "TLE"):
@@ -172,6 +173,7 @@ def test_former_judgements_travel_with_those_that_replaced_them(run: Run, tmp_pa
     assert "A rejudging replaced verdicts on 2026-02-03." in " ".join(figures(run).warnings)
 
 
+@pytest.mark.slow
 def test_the_order_of_the_arguments_and_of_the_rows_does_not_change_the_bytes(
     run: Run,
     make_run: MakeRun,  # noqa: F811
@@ -194,6 +196,7 @@ def test_no_statement_hidden_text_or_cache_key_leaves(run: Run, tmp_path: Path) 
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_repeated_replies_travel_with_the_run_that_paid_for_them(
     run: Run,
     make_run: MakeRun,  # noqa: F811
@@ -250,6 +253,7 @@ def test_problems_of_the_same_content_are_those_of_this_site(run: Run, tmp_path:
     assert Dataset.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_runs_on_copies_of_a_dataset_are_compared_where_the_problems_agree(
     run: Run,
     make_run: MakeRun,  # noqa: F811
@@ -281,6 +285,7 @@ def test_runs_on_copies_of_a_dataset_are_compared_where_the_problems_agree(
     assert b"imported from lab.example" in researcher.get(f"/runs/compare/?{both}").content
 
 
+@pytest.mark.slow
 def test_paid_replies_of_other_sites_are_no_cache_hits_and_draws_stay_fresh(run: Run, tmp_path: Path) -> None:
     round_trip(tmp_path, run)
     assert not Generation.objects.exclude(cache_key="").exists()
@@ -288,6 +293,7 @@ def test_paid_replies_of_other_sites_are_no_cache_hits_and_draws_stay_fresh(run:
     assert DrawCounter.objects.get(pk=run.model_spec).last == 4
 
 
+@pytest.mark.slow
 def test_an_imported_run_is_not_resumed_or_judged_again(run: Run, tmp_path: Path) -> None:
     round_trip(tmp_path, run)
     imported = Run.objects.get(pk=run.pk)
@@ -551,6 +557,7 @@ def test_the_pages_of_an_imported_run_show_where_it_comes_from(
     assert item.problem.get_absolute_url() not in researcher.get("/problems/").content.decode()
 
 
+@pytest.mark.slow
 def test_the_memory_of_export_and_import_does_not_grow_with_the_run(
     make_run: MakeRun,  # noqa: F811
     tmp_path: Path,

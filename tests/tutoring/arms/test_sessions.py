@@ -124,6 +124,7 @@ def test_a_projection_is_made_once_and_reuses_the_judgements(doubling: Problem) 
     assert session.rule_checks.count() == 1
 
 
+@pytest.mark.slow
 def test_automatic_sessions_are_reviewed_blind_and_left_out_of_the_rates_of_people(
     doubling: Problem, held: SessionUnderTest, rita: User, rosa: User, alice: User, client: Client
 ) -> None:
@@ -189,6 +190,7 @@ def test_sessions_that_cannot_begin_a_chain_are_named(
         plan("session-neutral", doubling, from_first="all")
 
 
+@pytest.mark.slow
 def test_the_sham_arm_says_reviewed_hints_of_other_problems_each_once(
     person: PersonFactory, doubling: Problem, protocol: Protocol, alice: User
 ) -> None:

@@ -22,6 +22,7 @@ def test_gains_and_receptivity_cover_the_stated_truth(capsys: pytest.CaptureFixt
     assert all(one["holds"] for one in results)
 
 
+@pytest.mark.slow
 def test_where_any_text_helps_the_content_gain_is_zero_and_the_gain_is_not():
     world = ReplayWorld(0.2, 0.2, 0.2)
     studies = list(world.studies(np.random.default_rng(1), 300, 40))

@@ -124,6 +124,7 @@ def test_uptake_by_the_tests_that_changed():
     assert uptake(before, None, unchanged=False) == "unknown"
 
 
+@pytest.mark.slow
 def test_a_mutant_and_its_rewritten_form_differ_in_text():
     source = (FOLDER / "seed-bank" / "submissions" / "accepted" / "marks.py").read_text()
     found = list(mutants(source))

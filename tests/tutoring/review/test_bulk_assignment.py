@@ -57,6 +57,7 @@ def crowds(draw: st.DrawFn) -> tuple[list[OpenSession], list[int]]:
     return [OpenSession(UUID(int=n), free, no) for n, (free, no) in enumerate(rows)], people
 
 
+@pytest.mark.slow
 @given(crowds(), st.sampled_from([1, 2]))
 def test_a_plan_takes_each_person_once_in_a_session_and_nobody_who_is_excluded(
     crowd: tuple[list[OpenSession], list[int]], most: int
@@ -206,6 +207,7 @@ def test_filters_select_sessions(
     assert found(until=date.max) == everything
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_plan_and_assigns_it(recorded: SessionFactory, rita: User, rolf: User, ada: User):
     recorded(), recorded(), recorded()
     client = client_of(ada)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,6 +63,7 @@ def test_marks_leave_the_text_as_it_is_and_cover_every_quote(labelled: tuple[str
         assert marked == quote.exact
 
 
+@pytest.mark.slow
 @given(labelled_texts())
 def test_a_complete_review_has_labels_everywhere_and_a_verdict_that_fits(
     labelled: tuple[str, MessageLabels],

@@ -43,6 +43,7 @@ def rows(page: str) -> dict[tuple[str, str], str]:
     return found
 
 
+@pytest.mark.slow
 def test_scores_count_common_findings_and_link_to_the_messages(
     recorded: SessionFactory, rita: User, rolf: User, judy: User, rosa: User
 ):

@@ -39,6 +39,7 @@ def counted(client: Client, address: str) -> int:
     return int(match[1])
 
 
+@pytest.mark.slow
 def test_figures_of_agreement_link_to_their_sessions(
     recorded: SessionFactory, rita: User, rolf: User, ada: User, rosa: User
 ):
@@ -89,6 +90,7 @@ def test_invalid_addresses_are_refused(rosa: User):
         assert client.get(f"/review/sessions/?{query}").status_code == 400, query
 
 
+@pytest.mark.slow
 def test_solve_rates_separate_compliant_sessions_and_later_attempts(
     recorded: SessionFactory, rita: User, rolf: User, rosa: User
 ):
@@ -256,6 +258,7 @@ LISTS = (
 READINGS = ("/review/sessions/{settled}/", "/review/reviews/{held}/", "/trajectories/{settled}/")
 
 
+@pytest.mark.slow
 def test_no_page_needs_more_queries_for_more_rows(
     recorded: SessionFactory, rita: User, rolf: User, ada: User, doubling: Problem
 ):

@@ -8,6 +8,7 @@ import json
 import re
 from uuid import UUID, uuid4
 
+import pytest
 from django.contrib.auth.models import User
 
 from accounts.pseudonyms import pseudonym
@@ -126,6 +127,7 @@ def test_labels_that_no_page_sends_are_refused(recorded: SessionFactory, rita: U
         assert "Only once." not in json.dumps(held.content)
 
 
+@pytest.mark.slow
 def test_nobody_reads_a_review_before_both_are_submitted(
     recorded: SessionFactory, rita: User, rolf: User, rosa: User, ada: User
 ):

@@ -64,6 +64,7 @@ def clients(request: pytest.FixtureRequest, person: PersonFactory) -> dict[str, 
     return {name: client_of(user) for name, user in people.items()}
 
 
+@pytest.mark.slow
 def test_pages_open_for_their_roles_only(
     clients: dict[str, Client], recorded: SessionFactory, rita: User, rolf: User
 ):
@@ -77,6 +78,7 @@ def test_pages_open_for_their_roles_only(
             assert status in expected, f"{name} got {status} for {address}"
 
 
+@pytest.mark.slow
 def test_commands_are_executed_for_their_roles_only(
     clients: dict[str, Client], recorded: SessionFactory, rita: User
 ):

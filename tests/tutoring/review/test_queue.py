@@ -374,6 +374,7 @@ def test_active_time_caps_long_pauses(recorded: SessionFactory, rita: User):
     assert 150 <= held.active_seconds <= 160
 
 
+@pytest.mark.slow
 def test_a_random_half_of_the_reviews_shows_findings_first(recorded: SessionFactory, rita: User, settings):
     for _ in range(20):
         recorded()

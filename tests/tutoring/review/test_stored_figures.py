@@ -266,6 +266,7 @@ class Queue:
         self.jobs[job_id] = (function, *arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("always_stored")
 def test_pages_show_the_time_of_stored_figures_and_that_rows_have_changed(
     recorded: SessionFactory, people: list[User], person: PersonFactory, monkeypatch: pytest.MonkeyPatch

@@ -181,6 +181,7 @@ FRAGMENTS = st.sampled_from(
 TEXTS = st.one_of(st.text(max_size=300), st.lists(FRAGMENTS, max_size=60).map("".join))
 
 
+@pytest.mark.slow
 @given(text=TEXTS, reply=TEXTS, analysis=TEXTS)
 @settings(max_examples=60, deadline=None)
 def test_passages_are_inside_any_text(text: str, reply: str, analysis: str):

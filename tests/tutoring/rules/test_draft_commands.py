@@ -138,6 +138,7 @@ def test_unknown_problems_are_named(corpus: Path):
         run("score_detectors", "--corpus", str(corpus))
 
 
+@pytest.mark.slow
 def test_a_model_is_trained_deterministically_and_replaces_nothing_unasked(corpus: Path, tmp_path: Path):
     output = tmp_path / "model.npz"
     writers = [str(corpus.with_name(f"{name}_writer.jsonl")) for name in ("first", "second")]
@@ -207,6 +208,7 @@ def settled(
     return tmp_path / "own.npz"
 
 
+@pytest.mark.slow
 def test_an_admin_trains_compares_and_replaces_the_model(
     settled: Path,
     ada: User,
@@ -241,6 +243,7 @@ def test_an_admin_trains_compares_and_replaces_the_model(
     assert list(AuditEntry.objects.filter(person=ada).values_list("action", flat=True)) == actions
 
 
+@pytest.mark.slow
 def test_a_discarded_or_failed_training_leaves_no_model(
     settled: Path, ada: User, monkeypatch: pytest.MonkeyPatch
 ):

@@ -101,6 +101,7 @@ def test_labels_are_listed_in_order() -> None:
             assert labels == sorted(set(labels))
 
 
+@pytest.mark.slow
 def test_ids_are_unique_and_splits_share_no_problem() -> None:
     rows = everything()
     assert len({row.id for row in rows}) == len(rows)

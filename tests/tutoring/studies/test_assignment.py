@@ -41,6 +41,7 @@ def test_every_cell_is_filled_and_loads_are_even(size: tuple[int, int, int, int]
         assert orders == list(range(1, len(orders) + 1))
 
 
+@pytest.mark.slow
 @given(st.data(), st.integers(2, 12), st.integers(0, 100))
 def test_a_tutor_never_gets_a_problem_known_from_earlier_sessions(
     data: st.DataObject, problems: int, seed: int

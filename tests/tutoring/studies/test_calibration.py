@@ -11,6 +11,7 @@ from django.core.management import call_command
 from tutoring.studies.calibration import StudyWorld
 
 
+@pytest.mark.slow
 def test_contrasts_cover_and_null_studies_do_not_stop(capsys: pytest.CaptureFixture[str]):
     call_command("calibrate", "studies", "--studies", "50", "--json")
     results = json.loads(capsys.readouterr().out)["results"]

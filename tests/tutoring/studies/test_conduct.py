@@ -365,6 +365,7 @@ def test_an_invalidated_session_waits_for_its_cause(freeze: FreezeFactory, tutor
     assert {"invalidated, cause not settled": 1} in [arm.not_analysed for arm in flow.arms]
 
 
+@pytest.mark.slow
 def test_results_are_locked_until_the_end_of_a_fixed_design(freeze: FreezeFactory, tutors: list[User]):
     study = freeze()
     finish(begin(tutors[0]), solved=True)
@@ -402,6 +403,7 @@ def test_a_look_unlocks_the_results_and_the_rule_stops_the_study(
         look.delete()
 
 
+@pytest.mark.slow
 def test_a_study_stops_by_its_e_value(freeze: FreezeFactory, tutors: list[User], problems: list[Problem]):
     """8 pairs in one direction reach B(9, 1) · 2^8 = 28.4; 7 reach 16."""
     for number in range(6, 10):
@@ -490,6 +492,7 @@ def test_a_rehearsal_is_left_out_of_figures(freeze: FreezeFactory, tutors: list[
     assert not counted_sessions().exists()
 
 
+@pytest.mark.slow
 def test_a_thousand_assignments_are_frozen_within_a_second(
     problems: list[Problem], model: LanguageModel, person: PersonFactory
 ):

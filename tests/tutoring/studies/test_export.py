@@ -63,6 +63,7 @@ def test_a_changed_row_and_a_changed_design_are_found(freeze: FreezeFactory, tut
     assert "has not the hash" in verify(study).faults[0]
 
 
+@pytest.mark.slow
 def test_the_export_follows_the_locks(freeze: FreezeFactory, tutors: list[User], tmp_path: Path):
     study = freeze()
     finish(begin(tutors[0]), solved=True)

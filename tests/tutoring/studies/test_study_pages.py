@@ -169,6 +169,7 @@ def test_preregistration_is_shown_and_downloaded(admin: Client, freeze: FreezeFa
     assert admin.get(f"/studies/{study.pk}/preregistration.pdf").status_code == 404
 
 
+@pytest.mark.slow
 def test_every_number_of_the_flow_leads_to_its_rows(admin: Client, freeze: FreezeFactory, tutors: list[User]):
     study = freeze()
     finish(begin(tutors[0]), solved=True)
@@ -211,6 +212,7 @@ def test_results_are_locked_until_a_look(admin: Client, freeze: FreezeFactory, t
     assert study.seed in page(admin, address)
 
 
+@pytest.mark.slow
 def test_results_of_a_closed_study(admin: Client, freeze: FreezeFactory, tutors: list[User]):
     study = freeze(rehearsal=True)
     hold_all(tutors, solved=lambda one: one.arm.name == "arm-0")
@@ -286,6 +288,7 @@ def test_a_report_outside_studies_is_a_flag(alice: User, doubling: Problem, prot
     assert flag.reason == "problem: The statement lacks a limit."
 
 
+@pytest.mark.slow
 def test_the_tutors_of_a_study_do_not_see_its_pages(freeze: FreezeFactory, tutors: list[User]):
     study = freeze()
     tutors[0].is_superuser = True
@@ -367,6 +370,7 @@ def test_problems_of_the_study_are_not_offered_as_free_sessions(freeze: FreezeFa
     assert "Start a session" not in shown
 
 
+@pytest.mark.slow
 def test_queries_of_the_pages_do_not_depend_on_the_rows(
     admin: Client,
     problems: list[Problem],

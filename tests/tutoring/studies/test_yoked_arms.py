@@ -114,6 +114,7 @@ def test_a_resumed_run_has_the_same_chains(freeze_yoked: FreezeFactory, tutors: 
     assert run.manifest["prepared"]["from_first"] == starts
 
 
+@pytest.mark.slow
 def test_chains_begin_with_sessions_of_the_own_version_protocol_and_model(
     freeze_yoked: FreezeFactory, tutors: list[User]
 ):

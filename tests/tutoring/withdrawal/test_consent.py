@@ -234,6 +234,7 @@ def test_every_table_that_names_a_session_is_erased_or_kept():
                 assert relation.related_model in known, f"{relation.related_model} names a {table.__name__}"
 
 
+@pytest.mark.slow
 def test_copies_of_the_messages_in_arms_are_erased(
     alice: User,
     doubling: Problem,

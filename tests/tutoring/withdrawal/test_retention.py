@@ -37,6 +37,7 @@ def age(session: Session, days: int) -> None:
     Event.objects.filter(session=session).update(at=moment)
 
 
+@pytest.mark.slow
 def test_old_sessions_are_erased_after_a_dry_run(alice: User, bob: User, doubling: Problem):
     old, recent = hold(alice, doubling, CANARY, WRONG), hold(bob, doubling, "Think.", WRONG)
     stale = hold(alice, doubling, CANARY, WRONG, closes=False)
