@@ -126,6 +126,8 @@ def fill_site(sessions: int, dictionaries: list[Path]) -> Site:
     from django.core.management import call_command
     from django.test import Client
 
+    from tutoring.review.stored_figures import stale_figures, store_figures
+
     for number, path in enumerate(dictionaries):
         call_command("import_problems", "usaco", str(path), dataset=f"usaco{number}", verbosity=0)
     tutor = User.objects.create_user("tutor")
@@ -136,6 +138,8 @@ def fill_site(sessions: int, dictionaries: list[Path]) -> Site:
     review_id, settled = fill_reviews(reviewers, sessions // 5)
     study, freezing = fill_study(reviewers)
     runs = fill_arms("usaco0" if dictionaries else "made")
+    for figures in list(stale_figures()):  # as the workers do every few seconds
+        store_figures(*figures)
     analyze()
     client, reviewer = Client(SERVER_NAME="localhost"), Client(SERVER_NAME="localhost")
     client.force_login(tutor)
