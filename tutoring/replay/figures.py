@@ -59,13 +59,14 @@ def figures_of(run: ReplayRun) -> dict[str, Any]:
         "near_misses": _near_misses(rows, hinted),
         "labels": _labels(rows),
         "cutoff": _by_cutoff(run, rows, placed),
+        "dialogues": _by_dialogue(run, rows, placed),
     }
 
 
 def _placements(run: ReplayRun) -> list[Placement]:
     return list(
         Placement.objects.filter(state__run=run)
-        .select_related("card", "state__problem", "state__judgement")
+        .select_related("card__event__session", "state__problem", "state__judgement")
         .prefetch_related("labels")
         .order_by("pk")
     )
@@ -112,12 +113,30 @@ def _by_cutoff(run: ReplayRun, rows: Sequence[Placement], placed: Sequence[Place
     if cutoff is None:
         return None
     sides = [side_of(row.state.problem.contest_date, cutoff) for row in rows]
-    groups = [
-        {"side": side, **_gains([one for one, own in zip(placed, sides, strict=True) if own == side])}
-        for side in SIDES
-        if side in sides
+    return {"date": cutoff.isoformat(), "groups": _groups(SIDES, sides, placed)}
+
+
+DIALOGUES = ("the model itself", "other models")
+"""Whose dialogue a transplant continues. The model's own dialogues calibrate the figures of the others."""
+
+
+def _by_dialogue(
+    run: ReplayRun, rows: Sequence[Placement], placed: Sequence[Placed]
+) -> list[dict[str, Any]] | None:
+    """Return the gains of a transplant by the model that held the dialogue; None for own programs."""
+    if run.mode != ReplayRun.Mode.TRANSPLANT:
+        return None
+    held = [DIALOGUES[row.card.event.session.model_spec != run.model_spec] for row in rows]
+    return _groups(DIALOGUES, held, placed)
+
+
+def _groups(names: Sequence[str], of_rows: Sequence[str], placed: Sequence[Placed]) -> list[dict[str, Any]]:
+    """Return the gains of each group of placements that is not empty."""
+    return [
+        {"side": name, **_gains([one for one, own in zip(placed, of_rows, strict=True) if own == name])}
+        for name in names
+        if name in of_rows
     ]
-    return {"date": cutoff.isoformat(), "groups": groups}
 
 
 Counts = dict[tuple[int, str], tuple[int, int]]

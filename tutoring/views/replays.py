@@ -25,6 +25,7 @@ from tutoring.arms.figures.rows import LeftOut
 from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun
 from tutoring.replay.applicability import KINDS, missing_labels, with_label
 from tutoring.replay.estimates import Fit
+from tutoring.replay.figures import DIALOGUES
 from tutoring.replay.text import notices, receptivity_text
 
 for_researchers = requires_role(Role.RESEARCHER)
@@ -54,7 +55,7 @@ def receptivity(request: HttpRequest) -> HttpResponse:
 def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
     """Show the figures of a replay and its placements.
 
-    Query: fit, label (see `label_kind`), side (of the cutoff), page.
+    Query: fit, label (see `label_kind`), side (of the cutoff), dialogue (see `DIALOGUES`), page.
     """
     run = get_object_or_404(ReplayRun.objects.select_related("model"), pk=replay_id)
     placements = Placement.objects.filter(state__run=run).select_related(
@@ -68,9 +69,13 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
     figures: Mapping[str, Any] = run.figures or {}
     if (side := request.GET.get("side", "")) in SIDES and figures.get("cutoff"):
         placements = placements.filter(_on_side(side, figures["cutoff"]["date"]))
+    if (held_by := request.GET.get("dialogue", "")) in DIALOGUES:
+        by_itself = Q(card__event__session__model_spec=run.model_spec)
+        placements = placements.filter(by_itself if held_by == DIALOGUES[0] else ~by_itself)
     context = {
         "run": run,
         "side": side,
+        "held_by": held_by,
         "row": _row(run),
         "notices": notices(run),
         "fit": fit,
@@ -98,6 +103,7 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
             "near_misses": figures["near_misses"].items(),
             "labels": _label_table(figures.get("labels")),
             "cutoff": _cutoff_table(figures.get("cutoff")),
+            "dialogues": _group_rows(figures.get("dialogues") or ()),
         }
     return plots.render("tutoring/replays/replay.html", context)
 
@@ -224,8 +230,12 @@ def _cutoff_table(cutoff: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return the date of the cutoff, and the figures of each side; None without a cutoff."""
     if not cutoff:
         return None
+    return {"date": cutoff["date"], "rows": _group_rows(cutoff["groups"])}
+
+
+def _group_rows(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rows = []
-    for group in cutoff["groups"]:
+    for group in groups:
         found = {one["name"]: one for one in group["gains"]}
         ratio = group["receptivity"]
         rows.append(
@@ -237,7 +247,7 @@ def _cutoff_table(cutoff: Mapping[str, Any] | None) -> dict[str, Any] | None:
                 "problems": ratio["problems"] if ratio else 0,
             }
         )
-    return {"date": cutoff["date"], "rows": rows}
+    return rows
 
 
 def _label_table(labels: Mapping[str, Any] | None) -> dict[str, Any] | None:

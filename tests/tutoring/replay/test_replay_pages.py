@@ -13,8 +13,8 @@ from django.test import Client
 from accounts.roles import Role
 from benchmark.models import LanguageModel, Problem
 from tests.tutoring.arms.arm_rows import store_problems
-from tests.tutoring.replay.replay_rows import store_replay
-from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun, ReplayState
+from tests.tutoring.replay.replay_rows import SPEC, store_replay
+from tutoring.models import HintCard, Placement, ReplayDraw, ReplayRun, ReplayState, Session
 from tutoring.replay.figures import figures_of
 from tutoring.replay.text import figures_text
 from tutoring.replay.withdrawal import erase_replays
@@ -92,10 +92,20 @@ def test_a_replay_shows_figures_exclusions_and_placements(researcher: Client, pr
     assert "6 in all" in shown(researcher, f"{run.get_absolute_url()}?fit=other")
 
 
-def test_a_replay_of_own_programs_shows_the_difference_to_the_transplant(
+def test_a_transplant_is_shown_by_dialogue_and_beside_the_replay_of_own_programs(
     researcher: Client, problems: list[Problem]
 ):
     transplant = store_replay(problems)
+    own = HintCard.objects.order_by("pk")[0].event.session
+    Session.objects.filter(pk=own.pk).update(model_spec=SPEC)
+    transplant.figures = figures_of(transplant)
+    transplant.save()
+    assert "Dialogue of Gain" in shown(researcher, transplant.get_absolute_url())
+    for held_by, number in (("the model itself", 1), ("other models", 5)):
+        page = shown(researcher, f"{transplant.get_absolute_url()}?dialogue={held_by}")
+        assert f"{number} in all" in page
+        [group] = [one for one in transplant.figures["dialogues"] if one["side"] == held_by]
+        assert group["gains"][0]["placements"] == number
     run = store_replay(problems, mode="own")
     assert "History" not in shown(researcher, run.get_absolute_url()), "no program fails alike"
     Placement.objects.filter(state__run=run).update(fit="same")
