@@ -66,6 +66,9 @@ def ladder(request: HttpRequest) -> HttpResponse:
     }
     if figures:
         context["marks"] = [mark_safe(mark_svg(number)) for number in range(2)]  # noqa: S308  (no text of people)
+        context["intended"] = [
+            [(f"{column / 2:g}", count) for column, count in enumerate(row)] for row in figures.intended.table
+        ]
         context["curve"] = list(zip(figures.curve, figures.addresses, strict=True))
         if comparison := figures.comparison:
             context["caps"] = list(zip(figures.arms, comparison.rates, comparison.fitted, strict=True))

@@ -266,4 +266,4 @@ def _uptake_table(uptake: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arms and, for each kind of uptake, the share of each arm."""
     arms = list(uptake)
     kinds = [*uptake[arms[0]]] if arms else []
-    return {"arms": arms, "rows": [(kind, [uptake[arm][kind] for arm in arms]) for kind in kinds]}
+    return {"arms": arms, "rows": [(kind, [(arm, uptake[arm][kind]) for arm in arms]) for kind in kinds]}

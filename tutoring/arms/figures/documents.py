@@ -86,7 +86,7 @@ def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
     if not left_out:
         return []
     rows = [("left out", "number", "reason", "rows")]
-    rows += [(one.arm, f"{one.count} {one.what}", one.reason, one.address) for one in left_out]
+    rows += [(one.arm, one.counted, one.reason, one.address) for one in left_out]
     return ["", *aligned(rows)]
 
 

@@ -91,6 +91,11 @@ class LeftOut:
     reason: str
     address: str = ""
 
+    @property
+    def counted(self) -> str:
+        """The number with its noun, for example "1 session"."""
+        return f"{self.count} {self.what.removesuffix('s') if self.count == 1 else self.what}"
+
 
 @dataclass(frozen=True)
 class HumanSession:
@@ -206,7 +211,7 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2)
     left_out += not_compared
     _leave_out_unpaired_starts(arms, people, left_out)
     if len([arm for arm in arms if arm.counts]) + bool(people) < fewest:
-        reasons = "; ".join(f"{one.arm}: {one.count} {one.what}, {one.reason}" for one in left_out)
+        reasons = "; ".join(f"{one.arm}: {one.counted}, {one.reason}" for one in left_out)
         raise ArmsError(
             f"There is nothing to compare: {'none' if fewest == 1 else 'fewer than two'} of the arms, people included, "
             "have a session. "
