@@ -1,6 +1,5 @@
 """manage.py arms: sessions of people compared with the control arms of the same problems."""
 
-import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -10,6 +9,7 @@ from tutoring.arms.figures import ArmsError, arm_figures, figures_csv, figures_d
 from tutoring.arms.figures.rows import PEOPLE
 from tutoring.arms.human_sessions import FORM
 from tutoring.arms.stopping import STOPPING_RULES
+from tutoring.management.figure_forms import add_figure_forms, in_form
 from tutoring.rules import current_rule_set
 
 
@@ -39,9 +39,7 @@ class Command(BaseCommand):
             default="perfect",
             help="the program of an arm's session that counts in ladder and yoked comparisons; default: perfect",
         )
-        form = parser.add_mutually_exclusive_group()
-        form.add_argument("--json", action="store_true", help="print one JSON document to standard output")
-        form.add_argument("--csv", action="store_true", help="print the figures as CSV to standard output")
+        add_figure_forms(parser)
 
     def handle(self, **options: Any) -> None:
         runs = [find_run(name) for name in options["runs"]]
@@ -57,9 +55,6 @@ class Command(BaseCommand):
                 f"There is nothing to compare: no session of a person that fits {options['human']!r} can be paired "
                 f"with the runs. {'Left out: ' + '; '.join(sorted(reasons)) if reasons else 'None fits'}."
             )
-        if options["json"]:
-            self.stdout.write(json.dumps(figures_document(figures), ensure_ascii=False))
-        elif options["csv"]:
-            self.stdout.write(figures_csv(figures), ending="")
-        else:
-            self.stdout.write(figures_text(figures))
+        self.stdout.write(
+            in_form(options, figures, text=figures_text, document=figures_document, csv=figures_csv)
+        )

@@ -1,6 +1,5 @@
 """manage.py automatic_tutors: automatic tutors beside people and the neutral arm."""
 
-import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -10,6 +9,7 @@ from tutoring.arms.human_sessions import FORM
 from tutoring.arms.stopping import STOPPING_RULES
 from tutoring.automatic_tutors.documents import figures_csv, figures_document, figures_text
 from tutoring.automatic_tutors.figures import TutorsError, tutor_figures
+from tutoring.management.figure_forms import add_figure_forms, in_form
 from tutoring.rules import current_rule_set
 
 
@@ -37,9 +37,7 @@ class Command(BaseCommand):
             default="perfect",
             help="the program that counts in the gain, in both arms; default: perfect",
         )
-        form = parser.add_mutually_exclusive_group()
-        form.add_argument("--json", action="store_true", help="print one JSON document to standard output")
-        form.add_argument("--csv", action="store_true", help="print the figures as CSV to standard output")
+        add_figure_forms(parser)
 
     def handle(self, **options: Any) -> None:
         runs = [find_run(name) for name in options["runs"]]
@@ -49,9 +47,6 @@ class Command(BaseCommand):
             )
         except TutorsError as error:
             raise CommandError(str(error)) from None
-        if options["json"]:
-            self.stdout.write(json.dumps(figures_document(figures), ensure_ascii=False))
-        elif options["csv"]:
-            self.stdout.write(figures_csv(figures), ending="")
-        else:
-            self.stdout.write(figures_text(figures))
+        self.stdout.write(
+            in_form(options, figures, text=figures_text, document=figures_document, csv=figures_csv)
+        )

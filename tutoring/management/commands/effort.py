@@ -1,6 +1,5 @@
 """manage.py effort: active minutes and dollars of sessions of people."""
 
-import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -10,6 +9,7 @@ from tutoring.effort.documents import figures_csv, figures_document, figures_tex
 from tutoring.effort.figures import EffortError, effort_figures
 from tutoring.effort.projection import missing_efforts, project_effort
 from tutoring.management.arguments import find_study
+from tutoring.management.figure_forms import add_figure_forms, in_form
 
 
 def wage(text: str) -> float:
@@ -35,9 +35,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--wage", type=wage, metavar="DOLLARS", help="of a tutor's hour; without it dollars stay unknown"
         )
-        form = parser.add_mutually_exclusive_group()
-        form.add_argument("--json", action="store_true", help="print one JSON document to standard output")
-        form.add_argument("--csv", action="store_true", help="print the figures as CSV to standard output")
+        add_figure_forms(parser)
 
     def handle(self, **options: Any) -> None:
         study = find_study(options["study"]) if options["study"] else None
@@ -47,9 +45,6 @@ class Command(BaseCommand):
             figures = effort_figures(options["human"] or "", wage=options["wage"], sees_all=True, study=study)
         except EffortError as error:
             raise CommandError(str(error)) from None
-        if options["json"]:
-            self.stdout.write(json.dumps(figures_document(figures), ensure_ascii=False))
-        elif options["csv"]:
-            self.stdout.write(figures_csv(figures), ending="")
-        else:
-            self.stdout.write(figures_text(figures))
+        self.stdout.write(
+            in_form(options, figures, text=figures_text, document=figures_document, csv=figures_csv)
+        )

@@ -1,6 +1,5 @@
 """manage.py ladder: how much help sessions of people needed, by level and by level cap."""
 
-import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -9,6 +8,7 @@ from benchmark.management.arguments import find_run
 from tutoring.arms.human_sessions import FORM
 from tutoring.ladder.documents import figures_csv, figures_document, figures_text
 from tutoring.ladder.figures import LadderError, ladder_figures
+from tutoring.management.figure_forms import add_figure_forms, in_form
 from tutoring.rules import current_rule_set
 
 
@@ -32,9 +32,7 @@ class Command(BaseCommand):
             metavar="RUN",
             help="run of session-neutral beside the curve; default: that of the study",
         )
-        form = parser.add_mutually_exclusive_group()
-        form.add_argument("--json", action="store_true", help="print one JSON document to standard output")
-        form.add_argument("--csv", action="store_true", help="print the figures as CSV to standard output")
+        add_figure_forms(parser)
 
     def handle(self, **options: Any) -> None:
         neutral = find_run(options["neutral"]) if options["neutral"] else None
@@ -42,9 +40,6 @@ class Command(BaseCommand):
             figures = ladder_figures(options["human"], rule_set=current_rule_set().version, neutral=neutral)
         except LadderError as error:
             raise CommandError(str(error)) from None
-        if options["json"]:
-            self.stdout.write(json.dumps(figures_document(figures), ensure_ascii=False))
-        elif options["csv"]:
-            self.stdout.write(figures_csv(figures), ending="")
-        else:
-            self.stdout.write(figures_text(figures))
+        self.stdout.write(
+            in_form(options, figures, text=figures_text, document=figures_document, csv=figures_csv)
+        )
