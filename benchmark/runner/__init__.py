@@ -9,7 +9,7 @@ from benchmark.runner.estimate import (
     estimate,
     estimate_from_pilot,
 )
-from benchmark.runner.execution import ExecutionProgress, execute
+from benchmark.runner.execution import execute
 from benchmark.runner.judges import cores
 from benchmark.runner.plan import (
     CannotRunError,
@@ -24,6 +24,7 @@ from benchmark.runner.plan import (
     prepare_resume,
     start_run,
 )
+from benchmark.runner.progress import ExecutionProgress
 
 __all__ = [
     "RUN_ASSUMPTIONS",

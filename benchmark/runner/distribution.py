@@ -23,7 +23,8 @@ from benchmark.models import Run, RunTutor, WorkItem
 from benchmark.providers import ProviderError
 from benchmark.reports.progress import failures_by_kind
 from benchmark.runner import leases
-from benchmark.runner.execution import ExecutionProgress, execute
+from benchmark.runner.execution import execute
+from benchmark.runner.progress import ExecutionProgress
 from judge import Verdict
 
 logger = logging.getLogger(__name__)

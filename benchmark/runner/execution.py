@@ -4,11 +4,11 @@ import asyncio
 import gc
 import logging
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,14 +19,13 @@ from benchmark.judging import fix_factor, scope_of_run
 from benchmark.methods import METHODS, MethodSettings, Role
 from benchmark.model_calls import ledger
 from benchmark.model_calls.batches import Batches, BatchHooks
-from benchmark.model_calls.budget import Price, RunBudget, Spending
+from benchmark.model_calls.budget import RunBudget, Spending
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.heartbeat import send_heartbeat, unregister
-from benchmark.model_calls.rate_limit import RateLimitedProvider, RateLimiter, RateLimits
+from benchmark.model_calls.rate_limit import RateLimits
 from benchmark.model_calls.stopping import (
     FATAL_KINDS,
     PERMANENT_KINDS,
-    USAGE_UNREPORTED,
     Stop,
     StopRequestedError,
 )
@@ -35,14 +34,10 @@ from benchmark.models import Generation, Judgement, Problem, Run, RunTutor, Work
 from benchmark.models.faults import fault_kind, judge_fault, provider_fault
 from benchmark.models.leases import HEARTBEAT
 from benchmark.models.owners import new_owner
-from benchmark.prompts import Prompt
 from benchmark.providers import (
     BatchingProvider,
-    ModelReply,
-    Parameters,
     Provider,
     ProviderError,
-    complete,
     open_batching_provider,
     open_provider,
     parse_model_spec,
@@ -52,6 +47,8 @@ from benchmark.runner import leases
 from benchmark.runner.chain import ChainServices, StoredChain
 from benchmark.runner.judge_workers import JudgeWorkers, judge_workers_run
 from benchmark.runner.judges import JudgeFaultError, RunJudge, judge_threads
+from benchmark.runner.paid_calls import PaidCalls, RoleCalls
+from benchmark.runner.progress import ExecutionProgress
 from benchmark.runner.reply_store import ModelRole, ReplyStore
 from benchmark.runner.texts import SearchTexts
 from judge import Verdict
@@ -65,26 +62,6 @@ _POLL_SECONDS = 1.0
 
 _SWITCH_INTERVAL = 0.02
 """Seconds after which a waiting thread gets the interpreter; with the default of 5 ms a call takes a twelfth longer."""
-
-
-@dataclass
-class ExecutionProgress:
-    """The progress of a run; `spent` is the spending of all its processes, `tutor_spent` that of the tutor's model.
-
-    `failures` counts failed items by kind of fault. `batched` is the number of requests that the provider has in
-    batches, `answered` the number of them with a reply. `on_change` is called after each change; `report` gets messages
-    for the user.
-    """
-
-    done: int = 0
-    solved: int = 0
-    failures: Counter[str] = field(default_factory=Counter)
-    batched: int = 0
-    answered: int = 0
-    spent: Spending = field(default_factory=Spending)
-    tutor_spent: Spending = field(default_factory=Spending)
-    on_change: Callable[["ExecutionProgress"], None] = lambda _progress: None
-    report: Callable[[str], object] = logger.warning
 
 
 async def execute(
@@ -203,18 +180,6 @@ class _Resources:
     tutor: RunTutor | None
 
 
-class _ModelCalls:
-    """The calls of this process to the model of one role, within its rate limits."""
-
-    def __init__(self, part: ModelRole, provider: Provider, runner: str) -> None:
-        limits = RateLimits(**part.metered.limits)
-        self.part = part
-        self.runner = runner
-        self.price = Price.of_run(part.metered)
-        self.limiter = RateLimiter(limits)
-        self.provider = RateLimitedProvider(provider, self.limiter, limits)
-
-
 class _RunExecution:
     """The share of this process in a run."""
 
@@ -231,29 +196,32 @@ class _RunExecution:
         self._method = METHODS[run.method]
         self._settings: MethodSettings = self._method.settings(**run.parameters)
         student = ModelRole.student(run, self._settings)
-        self._calls: dict[Role, _ModelCalls] = {
-            "student": _ModelCalls(student, providers["student"], resources.runner)
+        self._calls: dict[Role, RoleCalls] = {
+            "student": RoleCalls(student, providers["student"], resources.runner)
         }
         if resources.tutor:
             tutor = ModelRole.tutor(resources.tutor)
-            self._calls["tutor"] = _ModelCalls(tutor, providers["tutor"], new_owner())
+            self._calls["tutor"] = RoleCalls(tutor, providers["tutor"], new_owner())
         self._commits = resources.commits
         self._progress = progress
         self._stop = stop
         self._slots = RateLimits(**run.limits).concurrency
         self._waits = RetryWaits(progress.report)
         self._retry = self._waits.policy(stop)
-        self._budget = RunBudget(**run.budget)
-        self._calls_in_flight = 0
+        self._paid = PaidCalls(self._calls, RunBudget(**run.budget), self._retry, stop, progress)
         self._open_chains = 0
-        self._batches: Batches | None = None
         self._workers = resources.workers
         self._judge = RunJudge(
             run, self._settings, resources.commits, resources.pool, stop.check, workers=resources.workers
         )
         roles = {role: calls.part for role, calls in self._calls.items()}
         self._replies = ReplyStore(
-            run, self._settings, roles, commits=resources.commits, call=self._call, on_stored=self._record
+            run,
+            self._settings,
+            roles,
+            commits=resources.commits,
+            call=self._paid.send,
+            on_stored=self._paid.record,
         )
         self._services = ChainServices(
             self._replies,
@@ -280,7 +248,7 @@ class _RunExecution:
             open_chains=lambda: self._open_chains - self._replies.blocked,
             on_progress=on_progress,
         )
-        self._batches = Batches(self._run, provider, self._commits, hooks, cancel=cancel)
+        self._paid.batches = Batches(self._run, provider, self._commits, hooks, cancel=cancel)
 
     async def work(self) -> None:
         """Call and judge until no item is left to claim."""
@@ -291,7 +259,7 @@ class _RunExecution:
         try:
             self._open_chains = min(self._slots, await self._commits.run(self._run.items.count))
             async with (
-                self._batches.running() if self._batches else nullcontext(),
+                self._paid.batches.running() if self._paid.batches else nullcontext(),
                 asyncio.TaskGroup() as slots,
             ):
                 for _ in range(self._open_chains):
@@ -409,44 +377,6 @@ class _RunExecution:
         chain = StoredChain(item, self._stored.pop(item.pk, {}), self._services)
         selected = await self._method.solve(chain, self._settings)
         return selected, chain.answers if self._method.judges_every_program else [selected]
-
-    async def _call(
-        self, role: Role, prompt: Prompt, parameters: Parameters, key: str, refusal: str
-    ) -> ModelReply:
-        """Send the prompt to the role's model; `refusal` says why a spending cap refuses the call, or is blank.
-
-        Batches compare each new batch with the caps, because the replies of an earlier one are paid for already.
-        """
-        if self._batches:
-            self._stop.check()
-            return await self._batches.reply(key, prompt.messages, parameters)
-        tutor = self._calls.get("tutor")
-        reason = refusal or self._budget.used_up(
-            self._progress.spent,
-            self._calls["student"].price,
-            in_flight=self._calls_in_flight,
-            others=[(self._progress.tutor_spent, tutor.price)] if tutor else (),
-        )
-        if reason:
-            self._stop.request(reason)
-        self._stop.check()
-        self._calls_in_flight += 1
-        try:
-            calls = self._calls[role]
-            return await complete(
-                calls.provider, calls.part.spec.model, prompt.messages, parameters, retry=self._retry
-            )
-        finally:
-            self._calls_in_flight -= 1
-
-    def _record(self, role: Role, reply: Generation, spent: Spending) -> None:
-        if None in (reply.input_tokens, reply.output_tokens) and self._budget.needs_tokens:
-            self._stop.request(USAGE_UNREPORTED)
-        if role == "tutor":
-            self._progress.tutor_spent = spent
-        else:
-            self._progress.spent = spent
-        self._progress.on_change(self._progress)
 
     async def _judge_and_finish(
         self, item: WorkItem, selected: Generation, answers: list[Generation]
