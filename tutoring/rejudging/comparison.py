@@ -7,9 +7,9 @@ tutors: both would see outcomes before the study ends. Only their number is give
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import Count, F, Q, QuerySet
@@ -21,6 +21,8 @@ from tutoring.models import Assignment, Session, Study
 from tutoring.sessions.assignments import concealed_studies
 
 Role = RejudgedProgram.Role
+
+K = TypeVar("K", UUID, str)
 
 
 @dataclass(frozen=True)
@@ -178,9 +180,9 @@ def compare_verdicts(rejudging: Rejudging, person: Person | None) -> RejudgingCo
         waiting=rows.exclude(after__state__in=(Judgement.State.DONE, Judgement.State.FAILED)).count(),
         faults=rows.filter(after__state=Judgement.State.FAILED).count(),
         transitions=every.transitions(),
-        runs=tuple(_runs(runs)),
-        sessions=tuple(_sessions(sessions)),
-        studies=tuple(_studies(studies)),
+        runs=_runs(runs),
+        sessions=_sessions(sessions),
+        studies=_studies(studies),
         hidden=tuple(_hidden(rejudging, person)),
     )
 
@@ -193,47 +195,43 @@ def _study_keys(rows: QuerySet[RejudgedProgram]) -> dict[UUID, str]:
     }
 
 
-def _runs(tallies: dict[UUID, _Tally]) -> list[PlaceComparison]:
+def _runs(tallies: Mapping[UUID, _Tally]) -> tuple[PlaceComparison, ...]:
     found = Run.objects.select_related("dataset", "model").in_bulk(list(tallies))
-    places = [
-        PlaceComparison(
+    named = {
+        pk: (
             f"{run.method} with {run.model or run.model_spec} on {run.dataset.name}",
             reverse("run", args=[pk]),
-            tallies[pk].transitions(),
-            tallies[pk].others,
         )
         for pk, run in found.items()
-    ]
-    return _sorted(places)
+    }
+    return _places(named, tallies)
 
 
-def _sessions(tallies: dict[UUID, _Tally]) -> list[PlaceComparison]:
+def _sessions(tallies: Mapping[UUID, _Tally]) -> tuple[PlaceComparison, ...]:
     found = Session.objects.select_related("problem__dataset").in_bulk(list(tallies))
-    places = [
-        PlaceComparison(
+    named = {
+        pk: (
             f"session on {session.problem}, {session.recorded_at:%Y-%m-%d}",
             reverse("trajectory", args=[pk]),
-            tallies[pk].transitions(),
-            tallies[pk].others,
         )
         for pk, session in found.items()
-    ]
-    return _sorted(places)
+    }
+    return _places(named, tallies)
 
 
-def _studies(tallies: dict[str, _Tally]) -> list[PlaceComparison]:
+def _studies(tallies: Mapping[str, _Tally]) -> tuple[PlaceComparison, ...]:
     found = {study.spending_key: study for study in Study.objects.all() if study.spending_key in tallies}
+    named = {key: (str(study), reverse("study", args=[study.pk])) for key, study in found.items()}
+    return _places(named, tallies)
+
+
+def _places(named: Mapping[K, tuple[str, str]], tallies: Mapping[K, _Tally]) -> tuple[PlaceComparison, ...]:
+    """Return the comparison of each place by its name and address: the places with the most changes come first."""
     places = [
-        PlaceComparison(
-            str(study), reverse("study", args=[study.pk]), tallies[key].transitions(), tallies[key].others
-        )
-        for key, study in found.items()
+        PlaceComparison(*names, tallies[key].transitions(), tallies[key].others)
+        for key, names in named.items()
     ]
-    return _sorted(places)
-
-
-def _sorted(places: Sequence[PlaceComparison]) -> list[PlaceComparison]:
-    return sorted(places, key=lambda one: (-one.changed, -one.others, one.name, one.address))
+    return tuple(sorted(places, key=lambda one: (-one.changed, -one.others, one.name, one.address)))
 
 
 def _hidden(rejudging: Rejudging, person: Person | None) -> list[HiddenStudy]:
