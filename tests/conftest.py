@@ -10,7 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 from django.contrib.auth.models import Group, User
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
@@ -134,6 +134,24 @@ def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBl
     with django_db_blocker.unblock(), closing(sqlite3.connect(migrated_database())) as migrated:
         connection.ensure_connection()
         migrated.backup(connection.connection)
+
+
+@pytest.fixture(scope="module")
+def module_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[DjangoDbBlocker]:
+    """Keep rows for all tests of a module: fixtures of this scope create them in `with module_rows.unblock():`.
+
+    Each test rolls back to these rows, and the end of the module removes them. Every test of the module may see them,
+    and none may have the fixture `transactional_db`.
+    """
+    rows = transaction.atomic()
+    # As in the block of each test, durable blocks may begin inside.
+    rows._from_testcase = True  # type: ignore[attr-defined]
+    with django_db_blocker.unblock():
+        rows.__enter__()
+    yield django_db_blocker
+    with django_db_blocker.unblock():
+        transaction.set_rollback(True)
+        rows.__exit__(None, None, None)
 
 
 @pytest.fixture(autouse=True)

@@ -16,16 +16,17 @@ from tutoring.models import Protocol
 PersonFactory = Callable[..., User]
 
 
+def make_person(name: str, *roles: Role) -> User:
+    """Return a new account. Its password is the name."""
+    user = User.objects.create_user(name, password=name)
+    user.groups.set(Group.objects.filter(name__in=roles))
+    return user
+
+
 @pytest.fixture
 def person(db: None) -> PersonFactory:
     """A factory of accounts: `person("alice", Role.TUTOR)`. The password is the name."""
-
-    def make(name: str, *roles: Role) -> User:
-        user = User.objects.create_user(name, password=name)
-        user.groups.set(Group.objects.filter(name__in=roles))
-        return user
-
-    return make
+    return make_person
 
 
 @pytest.fixture

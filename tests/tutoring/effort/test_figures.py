@@ -1,26 +1,27 @@
-"""The projection of sessions into rows, and the figures, permissions and downloads of the page and the command."""
+"""The figures, permissions and downloads of the page and the command."""
 
 import json
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
+from pytest_django import DjangoDbBlocker
 
 from accounts.roles import Role
-from benchmark.models import Problem
 from tests.tutoring.conftest import PersonFactory
-from tests.tutoring.dialogues import TALK, WRONG, SessionUnderTest, start
-from tests.tutoring.studies.conftest import FreezeFactory, begin, finish
-from tutoring.actions import CloseSession
+from tests.tutoring.studies.conftest import (
+    begin,
+    finish,
+    freeze_study,
+    make_tutors,
+    store_model,
+    store_problems,
+)
 from tutoring.effort.figures import CostPoint, effort_figures
-from tutoring.effort.projection import missing_efforts, project_efforts
-from tutoring.models import Assignment, Event, Reply, Session, SessionEffort, Study
-from tutoring.protocols import PRESETS
-from tutoring.protocols import freeze as freeze_protocol
+from tutoring.models import Assignment, Session, SessionEffort, Study
 from tutoring.studies.estimation import contrast
 from tutoring.views.effort import _plane
 
@@ -36,46 +37,39 @@ def measured(session: Session, minutes: float, microdollars: int | None = 0) -> 
     return SessionEffort.objects.update_or_create(session=session, defaults=values)[0]
 
 
-def test_closed_session_is_projected_once(alice: User, doubling: Problem):
-    at_once = PRESETS["usaco-2024"].with_settings(seconds_to_first_word=None, characters_per_second=None)
-    session = SessionUnderTest(start(alice, doubling, freeze_protocol("at-once", at_once)), alice)
-    session.ask_and_get(WRONG)
-    session.say("Look at the sample.")
-    session.reply(TALK)
-    assert not missing_efforts().exists(), "an open session has no effort yet"
-    CloseSession(session_id=session.pk, person=session.tutor, command=uuid4(), reason="stuck").execute()
-    project_efforts()
-    row = SessionEffort.objects.get()
-    assert (row.messages, row.unknown, row.microdollars) == (1, 0, None), "the price of the model is unknown"
-    assert 0 <= row.seconds < 60
-    events = session.events(Event.Kind.REPLY, Event.Kind.MESSAGE)
-    assert events[1].at is not None
-    assert events[2].at is not None
-    assert row.seconds == pytest.approx((events[2].at - events[1].at).total_seconds())
-    assert not missing_efforts().exists()
+@pytest.fixture(scope="module")
+def closed_study(module_rows: DjangoDbBlocker) -> None:
+    """Hold a closed study of two arms: sessions of arm-0 are solved and take 6 minutes, the others 4."""
+    with module_rows.unblock():
+        store_problems()
+        store_model()
+        tutors = make_tutors()
+        frozen = freeze_study(tutors)
+        for tutor in tutors:
+            hold(frozen, tutor)
+        Study.objects.filter(pk=frozen.pk).update(state=Study.State.CLOSED)
 
 
-def test_known_prices_give_the_cost_of_the_replies(session: SessionUnderTest):
-    session.ask_and_get(WRONG)
-    Reply.objects.update(price={"input": 10.0, "output": 20.0})
-    CloseSession(session_id=session.pk, person=session.tutor, command=uuid4(), reason="stuck").execute()
-    project_efforts()
-    assert SessionEffort.objects.get().microdollars == 10 * 10 + 5 * 20
+def hold(study: Study, tutor: User) -> None:
+    """Hold and measure every session of the tutor."""
+    while Assignment.objects.filter(study=study, tutor=tutor, state__in=("planned", "offered")).exists():
+        row = begin(tutor)
+        assert row.session is not None
+        first = row.arm.name == "arm-0"
+        finish(row, solved=first)
+        measured(row.session, 6 if first else 4, 500_000)
 
 
 @pytest.fixture
-def study(freeze: FreezeFactory, tutors: list[User]) -> Study:
-    """A closed study of two arms: sessions of arm-0 are solved and take 6 minutes, the others 4."""
-    frozen = freeze()
-    for tutor in tutors:
-        while Assignment.objects.filter(study=frozen, tutor=tutor, state__in=("planned", "offered")).exists():
-            row = begin(tutor)
-            assert row.session is not None
-            first = row.arm.name == "arm-0"
-            finish(row, solved=first)
-            measured(row.session, 6 if first else 4, 500_000)
-    Study.objects.filter(pk=frozen.pk).update(state=Study.State.CLOSED)
-    return frozen
+def study(closed_study: None, db: None) -> Study:
+    """The closed study."""
+    return Study.objects.get()
+
+
+@pytest.fixture
+def tutors(study: Study) -> list[User]:
+    """The tutors of the study."""
+    return list(User.objects.filter(username__startswith="tutor-").order_by("username"))
 
 
 def figures(capsys: pytest.CaptureFixture[str], *options: str) -> Any:
@@ -137,7 +131,6 @@ def test_who_sees_what(study: Study, tutors: list[User], person: PersonFactory):
 def test_the_cost_plane_is_drawn_if_dollars_are_known(study: Study):
     gain = contrast(("arm-0", "neutral"), {"a": [1], "b": [1]}, {"a": [0], "b": [0]})
     assert gain is not None
-    study.refresh_from_db()
     points = [CostPoint("arm-0", gain, 0.75), CostPoint("unknown", gain, None)]
     found = replace(effort_figures("", study=study, sees_all=True), plane=tuple(points))
     plot = _plane(found)

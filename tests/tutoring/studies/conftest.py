@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from django.utils import timezone
 from accounts.roles import Role
 from benchmark.models import LanguageModel, Problem
 from tests.problems import store_doubling
-from tests.tutoring.conftest import PersonFactory
+from tests.tutoring.conftest import make_person
 from tests.tutoring.studies.designs import design_data
 from tutoring.actions import AcceptConsent, CloseSession
 from tutoring.models import AbandonReason, Assignment, Protocol, Session, Study
@@ -31,9 +32,8 @@ def _forget_states() -> None:
     upkeep._states.clear()
 
 
-@pytest.fixture
-def problems(db: None) -> list[Problem]:
-    """Six problems of the practice set, copies of one: three bronze, three silver."""
+def store_problems() -> list[Problem]:
+    """Store six problems of the practice set, copies of one: three bronze, three silver."""
     first = store_doubling()
     tests = list(first.tests.all())
     found = [first]
@@ -55,33 +55,51 @@ def problems(db: None) -> list[Problem]:
 
 
 @pytest.fixture
-def model(db: None) -> LanguageModel:
+def problems(db: None) -> list[Problem]:
+    """The problems of `store_problems`."""
+    return store_problems()
+
+
+def store_model() -> LanguageModel:
+    """Store the model `m@1` of the arms."""
     return LanguageModel.objects.create(label="m", spec="openai:hidden-model-name")
 
 
 @pytest.fixture
-def tutors(person: PersonFactory) -> list[User]:
-    """Four tutors who have accepted the consent text."""
-    people = [person(f"tutor-{number}", Role.TUTOR) for number in range(4)]
+def model(db: None) -> LanguageModel:
+    """The model of `store_model`."""
+    return store_model()
+
+
+def make_tutors() -> list[User]:
+    """Return four tutors who have accepted the consent text."""
+    people = [make_person(f"tutor-{number}", Role.TUTOR) for number in range(4)]
     protocol = Protocol.objects.get(name="usaco-2024")
     for one in people:
         AcceptConsent(one, protocol, consent_hash(rules_of(protocol))).execute()
     return people
 
 
+@pytest.fixture
+def tutors(db: None) -> list[User]:
+    """The tutors of `make_tutors`."""
+    return make_tutors()
+
+
 FreezeFactory = Callable[..., Study]
+
+
+def freeze_study(tutors: list[User], **changes: Any) -> Study:
+    """Freeze a study of two human arms on the six problems, with changed fields."""
+    names = [one.username for one in tutors]
+    data = design_data(problems={"dataset": "practice"}, tutors=names, strata="none") | changes
+    return FreezeStudy(None, parse_design(data), accept_gate=True).execute()
 
 
 @pytest.fixture
 def freeze(problems: list[Problem], model: LanguageModel, tutors: list[User]) -> FreezeFactory:
     """Freeze a study of two human arms on the six problems; `freeze(expiry_days=3)` changes fields."""
-
-    def make(**changes: Any) -> Study:
-        names = [one.username for one in tutors]
-        data = design_data(problems={"dataset": "practice"}, tutors=names, strata="none") | changes
-        return FreezeStudy(None, parse_design(data), accept_gate=True).execute()
-
-    return make
+    return partial(freeze_study, tutors)
 
 
 def begin(tutor: User) -> Assignment:
