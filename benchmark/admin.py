@@ -398,7 +398,8 @@ class ModelTestAdmin(RecordedAdmin):
 
 @admin.register(DailySpend)
 class DailySpendAdmin(RecordedAdmin):
-    list_display = ["day", "model_spec", "study_key", "calls", "microdollars"]
+    list_display = ["day", "model_spec", "study_key", "purpose", "calls", "microdollars"]
+    list_filter = ["purpose"]
     search_fields = ["model_spec", "study_key"]
 
 

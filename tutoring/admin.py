@@ -12,6 +12,7 @@ from tutoring.models import (
     Consent,
     Deviation,
     Draft,
+    DraftCheckRequest,
     DraftRequest,
     Event,
     Finding,
@@ -294,3 +295,11 @@ class DraftRequestAdmin(RecordedAdmin):
     list_display = ["id", "session", "state"]
     list_filter = ["state"]
     search_fields = ["session__id"]
+
+
+@admin.register(DraftCheckRequest)
+class DraftCheckRequestAdmin(RecordedAdmin):
+    list_display = ["id", "session", "state", "microdollars", "requested_at"]
+    list_filter = ["state"]
+    search_fields = ["session__id"]
+    exclude = ["text"]

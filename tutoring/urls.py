@@ -53,6 +53,11 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/close/", sessions.close_session, name="close_session"),
     path("sessions/<uuid:session_id>/draft/", sessions.save_draft, name="save_draft"),
     path("sessions/<uuid:session_id>/check/", codebook.check_draft, name="check_draft"),
+    path(
+        "sessions/<uuid:session_id>/check/model/",
+        codebook.check_draft_with_model,
+        name="check_draft_with_model",
+    ),
     path("sessions/<uuid:session_id>/report/", assigned_sessions.report_problem, name="report_problem"),
     path("codebook/", codebook.codebook, name="codebook"),
     path("codebook/<int:version>/", codebook.codebook, name="codebook_version"),

@@ -81,6 +81,15 @@ def named(text: str) -> LanguageModel:
     return row or model_for(spec, Parameters())
 
 
+def named_unsaved(text: str) -> LanguageModel:
+    """Return the row of a label, or an unsaved row for a `provider:model` text.
+
+    Raises ModelSpecError and CatalogueError.
+    """
+    spec, row = choose(text)
+    return row or LanguageModel(spec=str(spec), parameters={})
+
+
 def refuse_inactive(row: LanguageModel) -> None:
     """Raise CatalogueError for a row that new sessions, runs and studies may not use."""
     if not row.active:

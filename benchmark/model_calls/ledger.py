@@ -1,4 +1,4 @@
-"""The ledger of spending: what calls cost each day, by model and study.
+"""The ledger of spending: what calls cost each day, by model, study and purpose.
 
 Every writer of paid replies calls `record` in the transaction that stores them.
 """
@@ -16,7 +16,7 @@ from benchmark.model_calls import catalogue
 from benchmark.model_calls.budget import Price, Spending
 from benchmark.models import DailySpend, LanguageModel
 from benchmark.models.metering import MeteredRun
-from benchmark.models.spending import MICRO
+from benchmark.models.spending import MICRO, Purpose
 
 _COUNTS = (
     "calls",
@@ -31,11 +31,12 @@ _COUNTS = (
 
 @dataclass(frozen=True)
 class Account:
-    """The model and study whose spending a call counts in, and the price of the call; None: unknown."""
+    """The model, study and purpose in whose spending a call counts, and the price of the call; None: unknown."""
 
     model_spec: str
     price: Price | None
     study_key: str = ""
+    purpose: Purpose = Purpose.RUN
 
     @classmethod
     def of_run(cls, run: MeteredRun) -> Account:
@@ -43,9 +44,9 @@ class Account:
         return cls(run.model_spec, Price.of_run(run), run.study_key)
 
     @classmethod
-    def of_model(cls, row: LanguageModel) -> Account:
-        """Return the account of calls to a model outside of runs and studies."""
-        return cls(row.spec, catalogue.known_price(row))
+    def of_model(cls, row: LanguageModel, purpose: Purpose, study_key: str = "") -> Account:
+        """Return the account of calls to a model outside of runs."""
+        return cls(row.spec, catalogue.known_price(row), study_key, purpose)
 
     def microdollars(self, spending: Spending) -> int | None:
         """Return the cost in micro-dollars, or None if the price or the tokens of a call are unknown."""
@@ -79,13 +80,14 @@ def record(account: Account, calls: Iterable[Spending]) -> None:
     sums = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in _COUNTS)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {table} (day, model_spec, study_key, {columns}) "  # noqa: S608  (no value is in it)
-            "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) "
-            f"ON CONFLICT (day, model_spec, study_key) DO UPDATE SET {sums}",
+            f"INSERT INTO {table} (day, model_spec, study_key, purpose, {columns}) "  # noqa: S608  (no value is in it)
+            "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
+            f"ON CONFLICT (day, model_spec, study_key, purpose) DO UPDATE SET {sums}",
             [
                 connection.ops.adapt_datefield_value(today()),
                 account.model_spec,
                 account.study_key,
+                account.purpose,
                 *numbers,
                 microdollars,
                 unknown,

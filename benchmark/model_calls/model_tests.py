@@ -19,6 +19,7 @@ from benchmark.model_calls.caps import CapReachedError
 from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel, ModelTest
 from benchmark.models.owners import new_owner
+from benchmark.models.spending import Purpose
 from benchmark.providers import (
     REFUSED,
     Completed,
@@ -122,7 +123,7 @@ def record_cost(account: Account, outcome: TestResult | ProviderError) -> None:
 
 def open_account(row: LanguageModel) -> Account:
     """Return the account of a test that may begin now. Raises CapReachedError if a spending cap refuses it."""
-    account = Account.of_model(row)
+    account = Account.of_model(row, Purpose.MODEL_TEST)
     caps.refuse(account)
     return account
 

@@ -9,13 +9,34 @@ MICRO = 1_000_000
 """Micro-dollars in a US dollar. Amounts are whole micro-dollars, so that sums are exact."""
 
 
+class Purpose(models.TextChoices):
+    """What a paid call is for."""
+
+    RUN = "run"
+    REPLY = "reply", "reply in a session"
+    MODEL_DRAFT = "model draft"
+    DRAFT_CHECK = "draft check"
+    MODEL_CHECK = "model check"
+    MODEL_TEST = "model test"
+    UNKNOWN = "", "not recorded"
+
+
 class DailySpend(models.Model):
-    """The paid calls of one model on one day (UTC), by study. Counted in the transactions that store the replies."""
+    """The paid calls of one model on one day (UTC), by study and purpose.
+
+    Counted in the transactions that store the replies.
+    """
 
     day = models.DateField(help_text="Day in UTC.")
     model_spec = models.CharField(max_length=200, help_text="provider:model")
     study_key = models.CharField(
         max_length=140, blank=True, help_text="study:NAME@VERSION. Blank: outside of studies."
+    )
+    purpose = models.CharField(
+        max_length=20,
+        choices=Purpose.choices,
+        blank=True,
+        help_text="What the calls are for. Blank: counted before purposes were recorded.",
     )
     calls = models.PositiveBigIntegerField(default=0, help_text="Paid replies.")
     input_tokens = models.PositiveBigIntegerField(default=0)
@@ -29,15 +50,17 @@ class DailySpend(models.Model):
     )
 
     class Meta:
-        ordering = ["-day", "model_spec", "study_key"]
+        ordering = ["-day", "model_spec", "study_key", "purpose"]
         verbose_name = "daily spending"
         verbose_name_plural = "daily spending"
         constraints = [
-            models.UniqueConstraint(fields=["day", "model_spec", "study_key"], name="spending_once_a_day")
+            models.UniqueConstraint(
+                fields=["day", "model_spec", "study_key", "purpose"], name="spending_once_a_day"
+            )
         ]
 
     def __str__(self) -> str:
-        return f"{self.day} {self.model_spec} {self.study_key}".strip()
+        return f"{self.day} {self.model_spec} {self.study_key} {self.purpose}".strip()
 
     @property
     def dollars(self) -> float:

@@ -88,6 +88,9 @@ PROVIDERS = {
     "simulated": ProviderEntry(
         "benchmark.providers.simulated:SimulatedProvider", scripted=True, draws_by_seed=True
     ),
+    "simulated-checker": ProviderEntry(
+        "benchmark.providers.simulated_checkers:SimulatedCheckers", scripted=True
+    ),
     "simulated-tutor": ProviderEntry("benchmark.providers.simulated_tutors:SimulatedTutors", scripted=True),
 }
 """All providers by name. A new one is a module, an entry here, and its settings in config/settings.py."""

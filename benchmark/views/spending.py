@@ -1,4 +1,4 @@
-"""Spending: the caps with what was spent, today's spending by model and study, and the forms that change caps."""
+"""Spending: the caps with what was spent, today's spending by model, study and purpose, and the forms of caps."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def spending(request: HttpRequest) -> HttpResponse:
         {
             "caps": caps.states(),
             "today": today(),
-            "rows": rows.order_by("-microdollars", "model_spec"),
+            "rows": rows.order_by("-microdollars", "model_spec", "purpose"),
             "concealed": sorted(concealed),
             "without_price": caps.models_without_price(),
             "may_edit": has_role(request.user, Role.ADMIN),

@@ -60,7 +60,7 @@ PAGES = {
 COMMANDS = {
     "start_session": TUTORS, "send_message": TUTORS, "ask_again": TUTORS, "stop_reply": TUTORS, "execute": TUTORS,
     "close_session": TUTORS, "save_draft": TUTORS, "save_note": TUTORS, "run_samples": TUTORS, "check_draft": TUTORS,
-    "request_draft": TUTORS, "insert_draft": TUTORS,
+    "request_draft": TUTORS, "insert_draft": TUTORS, "check_draft_with_model": TUTORS,
     "finish_training": ANYBODY,
     "claim_next": REVIEWERS, "save_review_draft": REVIEWERS, "submit_review": REVIEWERS, "skip_review": REVIEWERS,
     "flag_session": REVIEWERS, "label_applicability": REVIEWERS,

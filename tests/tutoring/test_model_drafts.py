@@ -120,7 +120,7 @@ def page(session: SessionUnderTest) -> str:
 
 def test_presets_have_no_model_drafts_and_keep_their_hash(session: SessionUnderTest) -> None:
     for preset in PRESETS.values():
-        assert not {"model_drafts", "draft_model", "draft_knows"} & set(preset.to_json())
+        assert not {"model_drafts", "draft_model", "draft_knows", "checker_model"} & set(preset.to_json())
     session.ask_and_get(WRONG)
     with pytest.raises(RefusedError, match="no model drafts"):
         request(session)

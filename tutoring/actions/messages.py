@@ -15,6 +15,7 @@ from accounts.roles import Role, has_role
 from benchmark.model_calls import caps, catalogue
 from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel, Problem
+from benchmark.models.spending import Purpose
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import is_scripted, parse_model_spec
 from tutoring.actions.base import SessionAction
@@ -107,7 +108,7 @@ class StartSession:
                 "The scripted practice student writes Python and replies on practice problems only. Choose a "
                 "practice problem and a Python protocol, or ask an admin for another model."
             )
-        if caps.exist() and caps.unknown_price(Account.of_model(self.model)):
+        if caps.exist() and caps.unknown_price(Account.of_model(self.model, Purpose.REPLY)):
             # The reason names the model, which tutors must not learn. Admins see it on the page of spending.
             raise RefusedError("No model is available for sessions now. Please tell an admin.")
         consent = consent_of(self.person, self.protocol)

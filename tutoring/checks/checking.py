@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -10,14 +11,16 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from tutoring.checks import model_checker
 from tutoring.checks.contexts import draft_context, message_contexts
+from tutoring.checks.draft_checker import findings_by_model
 from tutoring.checks.findings import GENERATION_LIMIT, to_finding
 from tutoring.checks.level_cap import cap_findings, cap_warnings, levels_above_cap
 from tutoring.checks.recording import basis_of, record_check
 from tutoring.models import Draft, Event, Finding, Reply, RuleCheck, Session
 from tutoring.models.payloads import DraftCheckRecord, MessageSent, ReplyFinished
 from tutoring.protocols import PRESETS, Rules, recorded_rules, rules_of
-from tutoring.rules import Detection, TutorMaySay, current_rule_set
+from tutoring.rules import Detection, MessageContext, TutorMaySay, current_rule_set
 from tutoring.rules.detectors import detect, detectors
 from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.recording import lock_session
@@ -34,7 +37,10 @@ GENERATION_COUNT, GENERATION_COUNT_VERSION = "generation-count", 1
 
 @dataclass(frozen=True)
 class CheckDraft:
-    """The check of a draft. A draft with findings is stored and recorded with the next message."""
+    """The check of a draft by detectors and, apart from them, by the checker model of the protocol.
+
+    A draft with findings is stored and recorded with the next message.
+    """
 
     session_id: UUID
     person: User
@@ -48,30 +54,59 @@ class CheckDraft:
 
         Raise Session.DoesNotExist for another tutor's session and RefusedError for a text that is too long.
         """
-        session = Session.objects.select_related("protocol", "problem").get(
-            pk=self.session_id, tutor=self.person, protocol__isnull=False
-        )
-        assert session.protocol is not None
-        rules = rules_of(session.protocol)
-        if len(self.text) > MAXIMUM_CHECKED:
-            raise RefusedError(
-                f"The draft has {len(self.text):,} characters; at most {MAXIMUM_CHECKED:,} can be checked."
-            )
+        session, rules = self._session()
         if rules.draft_check == "off" or session.state != Session.State.OPEN:
             return []
-        context = draft_context(session, list(session.events.all()), rules.tutor_may_say)
+        context = self._context(session, rules)
         if not self.text.strip():
             from tutoring.rules.reading import prepare  # as late as the detectors
 
             prepare(context)
             return []
+        detections = self._detections(context, rules)
+        self._record(session, detections)
+        return detections
+
+    def ask_model(self) -> list[Detection] | None:
+        """Return the findings of the protocol's checker model in the draft; None while it is asked.
+
+        Raise what `execute` raises.
+        """
+        session, rules = self._session()
+        unchecked = rules.draft_check == "off" or not rules.checker_model
+        if unchecked or session.state != Session.State.OPEN or not self.text.strip():
+            return []
+        context = self._context(session, rules)
+        found = findings_by_model(session, self.text, context, rules)
+        if found:
+            self._record(session, self._detections(context, rules) + found)
+        return found
+
+    def _session(self) -> tuple[Session, Rules]:
+        session = Session.objects.select_related("protocol", "problem").get(
+            pk=self.session_id, tutor=self.person, protocol__isnull=False
+        )
+        assert session.protocol is not None
+        if len(self.text) > MAXIMUM_CHECKED:
+            raise RefusedError(
+                f"The draft has {len(self.text):,} characters; at most {MAXIMUM_CHECKED:,} can be checked."
+            )
+        return session, rules_of(session.protocol)
+
+    @staticmethod
+    def _context(session: Session, rules: Rules) -> MessageContext:
+        return draft_context(session, list(session.events.all()), rules.tutor_may_say)
+
+    def _detections(self, context: MessageContext, rules: Rules) -> list[Detection]:
         detections = detect(self.text, context)
-        detections += cap_warnings(rules, self.text, detections, self.intended_level)
+        return detections + cap_warnings(rules, self.text, detections, self.intended_level)
+
+    def _record(self, session: Session, detections: Sequence[Detection]) -> None:
+        """Store the draft with these findings, unless those of the last stored draft are alike."""
         found = [detection.to_json() for detection in detections]
         # Most checks repeat the previous result and must not wait for the lock of the session.
-        if _differs_from_last(Draft.objects.filter(session=session).first(), found):
+        if _differs_from_last(Draft.objects.filter(session=session).first(), self.text, found):
             self._store(found)
-        return detections
 
     def _store(self, found: list[dict[str, Any]]) -> None:
         with transaction.atomic():
@@ -79,22 +114,33 @@ class CheckDraft:
             if session.replies.filter(state__in=Reply.UNFINISHED).exists():
                 return  # the message was sent meanwhile and records its own check
             draft, _ = Draft.objects.get_or_create(session=session)
-            if _differs_from_last(draft, found):
+            if _differs_from_last(draft, self.text, found):
                 draft.checks.append(
                     {"at": timezone.now().isoformat(), "text": self.text, "detections": found}
                 )
                 draft.save(update_fields=["checks"])
 
 
-def _differs_from_last(draft: Draft | None, found: list[dict[str, Any]]) -> bool:
-    """Return whether the findings differ in clause or detector from those of the last stored draft."""
+def _differs_from_last(draft: Draft | None, text: str, found: list[dict[str, Any]]) -> bool:
+    """Return whether the findings differ in clause or detector from those of the last stored draft.
+
+    Findings of a model also differ if the text does: the message records those that were shown for its own text.
+    """
     stored = draft.checks if draft else []
-    before = stored[-1]["detections"] if stored else []
+    last: dict[str, Any] = stored[-1] if stored else {"text": "", "detections": []}
+    pairs = _clauses_and_detectors(found)
+    by_model = any(detector == model_checker.NAME for _, detector in pairs)
     return (
         bool(found)
         and len(stored) < _MOST_RECORDED_DRAFTS
-        and _clauses_and_detectors(found) != _clauses_and_detectors(before)
+        and (pairs != _clauses_and_detectors(last["detections"]) or (by_model and text != last["text"]))
     )
+
+
+def _shown_by_model(draft: Draft | None, text: str) -> list[dict[str, Any]]:
+    """Return the findings of the checker model that the page showed for this text."""
+    checks = [check["detections"] for check in draft.checks if check["text"] == text] if draft else []
+    return [one for one in (checks[-1] if checks else []) if one["detector"] == model_checker.NAME]
 
 
 def _clauses_and_detectors(detections: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -122,7 +168,7 @@ def check_message(
             "rule_set": rules.rule_set,
             "rule_set_hash": rules.rule_set_hash,
             "mode": rules.draft_check,
-            "detections": [detection.to_json() for detection in detections],
+            "detections": [one.to_json() for one in detections] + _shown_by_model(draft, text),
             "drafts": draft.checks if draft else [],
         }
     )

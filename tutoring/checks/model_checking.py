@@ -10,7 +10,7 @@ from benchmark.model_calls import caps, catalogue, ledger
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel
-from benchmark.models.spending import MICRO
+from benchmark.models.spending import MICRO, Purpose
 from benchmark.providers import (
     Message,
     ModelReply,
@@ -81,7 +81,7 @@ def check_session_with_model(session: Session, model: LanguageModel) -> RuleChec
 
 def _paid_replies(model: LanguageModel, spec: ModelSpec, prompts: list[str]) -> list[ModelReply]:
     """Return the replies to the prompts, and add their cost to the ledger, also if one of the calls fails."""
-    account = Account.of_model(model)
+    account = Account.of_model(model, Purpose.MODEL_CHECK)
     replies: dict[int, ModelReply] = {}
     while missing := [number for number in range(len(prompts)) if number not in replies]:
         caps.refuse(account)

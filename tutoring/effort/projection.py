@@ -10,7 +10,7 @@ from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.ledger import Account
 from benchmark.models.spending import MICRO
 from tutoring.effort.minutes import active_time
-from tutoring.models import Event, Reply, Session, SessionEffort
+from tutoring.models import DraftCheckRequest, Event, Reply, Session, SessionEffort
 from tutoring.models.payloads import ModelDraft, ReplyFinished
 from tutoring.sessions.spending import account_of_reply
 
@@ -22,8 +22,12 @@ AT_ONCE = 20
 
 
 def missing_efforts() -> QuerySet[Session]:
-    """Return the closed sessions of people without a row of this version, oldest first."""
+    """Return the closed sessions of people without a row of this version, oldest first.
+
+    A session whose draft is still checked by a model waits for the cost of the check.
+    """
     closed = Session.objects.filter(origin=Session.Origin.TUTORED, state=Session.State.CLOSED)
+    closed = closed.exclude(draft_check_requests__state=DraftCheckRequest.State.RUNNING)
     return closed.exclude(effort__version=VERSION).order_by("closed_at", "pk")
 
 
@@ -57,9 +61,13 @@ def project_effort(session: Session) -> SessionEffort:
 
 
 def _microdollars(session: Session, events: Sequence[Event]) -> int | None:
-    """Return the cost of the session's replies outside the debrief and of its model drafts; None: unknown."""
+    """Return the cost of the session's draft checks, model drafts, and replies outside the debrief; None: unknown."""
     replies = {reply.pk: reply for reply in Reply.objects.filter(session=session)}
-    total = 0
+    checks = session.draft_check_requests.exclude(state=DraftCheckRequest.State.WAITING)
+    costs = list(checks.values_list("microdollars", flat=True))
+    if None in costs:
+        return None
+    total = sum(cost or 0 for cost in costs)
     for event in events:
         if event.kind == Event.Kind.REPLY_FAILED and not event.out_of_protocol:
             return None  # what the provider bills for it is unknown

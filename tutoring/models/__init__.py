@@ -2,6 +2,7 @@
 
 from tutoring.models.arm_chains import ArmChains
 from tutoring.models.choices import AbandonReason
+from tutoring.models.draft_checks import DraftCheckRequest
 from tutoring.models.effort import SessionEffort
 from tutoring.models.model_drafts import DraftRequest
 from tutoring.models.notes import PrivateNote
@@ -34,6 +35,7 @@ __all__ = [
     "Consent",
     "Deviation",
     "Draft",
+    "DraftCheckRequest",
     "DraftRequest",
     "Event",
     "Finding",

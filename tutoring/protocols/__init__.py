@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 
 from tutoring.models import Protocol, Session
 from tutoring.models.payloads import Record, describe_faults
-from tutoring.rules import SpecificityLevel, TutorMaySay, current_rule_set, rule_set
+from tutoring.rules import RuleSet, SpecificityLevel, TutorMaySay, current_rule_set, rule_set
 
 DraftCheck = Literal["off", "advisory", "blocking"]
 """Whether drafts are compared with the rule set, and whether a message with a blocking detection is refused."""
@@ -90,6 +90,9 @@ class Rules(Record):
     draft_model: str = ""
     """The tutor model: `provider:model` or LABEL@VERSION; blank: the session's own model."""
     draft_knows: DraftKnows = "none"
+    checker_model: str = ""
+    """The model that is asked about drafts too: `provider:model` or LABEL@VERSION; blank: none. Its findings never
+    block a message."""
     characters_per_second: int | None = None
     """Pace at which a reply is shown, the same for every model; None: as it arrives."""
     seconds_to_first_word: int | None = None
@@ -116,14 +119,19 @@ class Rules(Record):
 
     @property
     def draft_policy(self) -> str:
-        """What the tutor may request from the tutor model, in words for the tutor; blank without model drafts."""
-        return _REQUESTS_DRAFTS.format(self.model_drafts) if self.model_drafts else ""
+        """What models do with drafts, in words for the tutor; blank if the protocol names none."""
+        requests = _REQUESTS_DRAFTS.format(self.model_drafts) if self.model_drafts else ""
+        return " ".join(filter(None, (requests, _CHECKS_DRAFTS if self.checker_model else "")))
+
+    @property
+    def codebook(self) -> RuleSet:
+        """The rule set of the protocol; the current one in protocols that are older than the first codebook."""
+        return current_rule_set() if self.rule_set is None else rule_set(self.rule_set)
 
     @property
     def help_levels(self) -> tuple[SpecificityLevel, ...]:
         """The levels of help of the protocol's codebook, lowest first."""
-        rules = current_rule_set() if self.rule_set is None else rule_set(self.rule_set)
-        return rules.levels
+        return self.codebook.levels
 
     @property
     def capped_level(self) -> SpecificityLevel | None:
@@ -158,7 +166,7 @@ class Rules(Record):
 
 _LATER_SETTINGS = (
     "show_growth", "sample_runs", "maximum_seconds_shown", "ask_level", "level_cap", "model_drafts", "draft_model",
-    "draft_knows",
+    "draft_knows", "checker_model",
 )  # fmt: skip
 
 _SEES_GROWTH = "During the session you may look at the measured growth of each program’s running time."
@@ -171,6 +179,11 @@ _RUNS_SAMPLES = (
 _REQUESTS_DRAFTS = (
     "You may ask a language model for a draft of your next message, up to {} times in a session. You decide what you "
     "send, and the rules apply to it. Drafts are recorded, and reviewers see them."
+)
+
+_CHECKS_DRAFTS = (
+    "While you pause, your draft is also sent to a language model, which looks for violations. Its findings are "
+    "advice and are marked as a model’s."
 )
 
 _SEES: dict[TutorSees, str] = {

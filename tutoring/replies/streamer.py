@@ -46,6 +46,7 @@ from benchmark.providers import (
     stream_with_retries,
 )
 from tutoring.notifications import STREAMERS, TextChunk, notify_storage_delay, notify_text
+from tutoring.replies.draft_checks import check_draft, claim_draft_checks
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.model_drafts import claim_drafts, write_draft
 from tutoring.replies.storage import (
@@ -169,6 +170,7 @@ class Streamer:
         self.providers: dict[tuple[str, str], Provider] = {}
         self.model_tests: set[asyncio.Task[None]] = set()
         self.drafts: set[asyncio.Task[None]] = set()
+        self.draft_checks: set[asyncio.Task[None]] = set()
         self.text_waiting = asyncio.Event()
         self.replies_waiting = asyncio.Event()
         self.flushing = asyncio.Lock()
@@ -187,7 +189,7 @@ class Streamer:
             for reply in self.active.values():
                 if reply.task is not None:
                     reply.task.cancel()
-            for task in self.model_tests | self.drafts:
+            for task in self.model_tests | self.drafts | self.draft_checks:
                 task.cancel()
             for provider in self.providers.values():
                 await provider.aclose()
@@ -204,11 +206,12 @@ class Streamer:
                 await sync_to_async(heartbeat.end)()
 
     def _doing(self) -> str:
-        """Return the numbers of replies, tests and drafts of models in progress in words; "" without any."""
+        """Return the numbers of calls in progress by kind, in words; "" without any."""
         counts = [
             (len(self.active), "reply", "replies"),
             (len(self.model_tests), "model test", "model tests"),
             (len(self.drafts), "model draft", "model drafts"),
+            (len(self.draft_checks), "draft check", "draft checks"),
         ]
         return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts if count)
 
@@ -239,6 +242,8 @@ class Streamer:
                 self._begin(self.model_tests, perform_test(test))
             for request in await self._stored(claim_drafts):
                 self._begin(self.drafts, write_draft(request, self._provider))
+            for check in await self._stored(claim_draft_checks):
+                self._begin(self.draft_checks, check_draft(check, self._provider))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(
                     _CLAIM_INTERVAL

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import takewhile
 
 from benchmark.model_calls import caps, catalogue
 from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel
+from benchmark.models.spending import Purpose
 from tutoring.models import DraftRequest, Event, Session
 from tutoring.models.payloads import DraftInserted, DraftUse, ModelDraft
 from tutoring.protocols import Rules
@@ -22,13 +22,13 @@ def tutor_model_of(session: Session, rules: Rules) -> LanguageModel:
     """
     if not rules.draft_model:
         return session.model or LanguageModel(spec=session.model_spec)
-    spec, row = catalogue.choose(rules.draft_model)
-    return row or LanguageModel(spec=str(spec))
+    return catalogue.named_unsaved(rules.draft_model)
 
 
 def draft_account(session: Session, rules: Rules) -> Account:
     """Return the account of the session's next draft. Raises ModelSpecError and CatalogueError."""
-    return replace(Account.of_model(tutor_model_of(session, rules)), study_key=study_key_of(session))
+    model = tutor_model_of(session, rules)
+    return Account.of_model(model, Purpose.MODEL_DRAFT, study_key_of(session))
 
 
 def draft_refusal(account: Account) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from benchmark.model_calls import caps
 from benchmark.model_calls.budget import Price
 from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel
+from benchmark.models.spending import Purpose
 from tutoring.models import Reply, Session, Study
 
 SPENDING_LIMIT = "spending_limit"
@@ -27,13 +26,13 @@ def study_key_of(session: Session) -> str:
 def account_of(session: Session) -> Account:
     """Return the account of the session's next reply. The price is that of the model's row now."""
     row = session.model or LanguageModel(spec=session.model_spec)
-    return replace(Account.of_model(row), study_key=study_key_of(session))
+    return Account.of_model(row, Purpose.REPLY, study_key_of(session))
 
 
 def account_of_reply(session: Session, reply: Reply) -> Account:
     """Return the account of a reply that a streamer has claimed. The price is that of the start of its call."""
     price = Price(**reply.price) if reply.price else None
-    return Account(session.model_spec, price, study_key_of(session))
+    return Account(session.model_spec, price, study_key_of(session), Purpose.REPLY)
 
 
 def spending_refusal(session: Session) -> str:

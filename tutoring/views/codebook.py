@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -9,9 +11,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
+from tutoring.checks import model_checker
 from tutoring.checks.checking import CheckDraft
 from tutoring.checks.level_cap import LEVEL_CAP, LEVEL_CAP_TITLE
-from tutoring.rules import UnknownRuleSetError, current_rule_set, rule_set, rule_set_versions
+from tutoring.rules import Detection, UnknownRuleSetError, current_rule_set, rule_set, rule_set_versions
 from tutoring.views.requests import command, intended_level, person_of, text_field
 
 
@@ -31,12 +34,32 @@ def codebook(request: HttpRequest, version: int | None = None) -> HttpResponse:
 @command
 def check_draft(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Return the passages of a draft that may break the rules. Fields: text, level. Offsets count UTF-16 units."""
-    text = text_field(request, "text")
-    detections = CheckDraft(session_id, person_of(request), text, intended_level(request)).execute()
+    check = _check_of(request, session_id)
+    return JsonResponse({"accepted": True, "findings": _findings(check.text, check.execute())})
+
+
+@command
+def check_draft_with_model(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Return the passages that the checker model finds in a draft; null while it is asked. Fields: text, level.
+
+    The page repeats the request until there is an answer, for 3 seconds at most.
+    """
+    check = _check_of(request, session_id)
+    found = check.ask_model()
+    return JsonResponse(
+        {"accepted": True, "findings": None if found is None else _findings(check.text, found)}
+    )
+
+
+def _check_of(request: HttpRequest, session_id: UUID) -> CheckDraft:
+    return CheckDraft(session_id, person_of(request), text_field(request, "text"), intended_level(request))
+
+
+def _findings(text: str, detections: Sequence[Detection]) -> list[dict[str, Any]]:
     titles = {clause.code: clause.title for clause in current_rule_set().clauses} | {
         LEVEL_CAP: LEVEL_CAP_TITLE
     }
-    findings = [
+    return [
         {
             "clause": detection.clause,
             "title": titles[detection.clause],
@@ -44,10 +67,10 @@ def check_draft(request: HttpRequest, session_id: UUID) -> HttpResponse:
             "end": _utf16(text[: detection.end]),
             "explanation": detection.explanation,
             "severity": detection.severity,
+            "by_model": detection.detector == model_checker.NAME,
         }
         for detection in detections
     ]
-    return JsonResponse({"accepted": True, "findings": findings})
 
 
 def _utf16(text: str) -> int:

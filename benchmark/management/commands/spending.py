@@ -84,11 +84,12 @@ class Command(BaseCommand):
                 "There is no spending cap. Set one with: manage.py spending set day|total DOLLARS"
             )
         if rows:
-            today_table = [(f"{today()} (UTC)", "study", "US dollars", "calls", "of unknown cost")]
+            today_table = [(f"{today()} (UTC)", "study", "purpose", "US dollars", "calls", "of unknown cost")]
             today_table += [
                 (
                     row.model_spec,
                     row.study_key or "none",
+                    row.get_purpose_display().lower(),
                     f"{row.dollars:,.2f}",
                     f"{row.calls:,}",
                     f"{row.calls_of_unknown_cost:,}",
@@ -140,6 +141,7 @@ def _row_json(row: DailySpend) -> dict[str, Any]:
     return {
         "model": row.model_spec,
         "study": row.study_key,
+        "purpose": row.purpose,
         "calls": row.calls,
         "input_tokens": row.input_tokens,
         "output_tokens": row.output_tokens,

@@ -1,9 +1,13 @@
 /* Checks the draft against the rules when the tutor pauses, underlines possible violations and lists the reasons.
 
-   Without an answer of the server nothing is underlined. Sending does not wait for the check. */
+   Without an answer of the server nothing is underlined. Sending does not wait for the check. If the protocol names a
+   checker model, its findings are added when they come; the page asks for them for MODEL_PATIENCE at most. */
 
 const CHECK_DELAY = 400; // milliseconds without typing before the draft is checked
 const TIMEOUT = 5000; // milliseconds
+const MODEL_DELAY = 600; // milliseconds after the detectors' answer before the model, which costs money, is asked
+const MODEL_INTERVAL = 250; // milliseconds between two requests for its answer
+const MODEL_PATIENCE = 3000; // milliseconds
 
 const box = document.getElementById("draft-check");
 const summary = document.getElementById("draft-check-summary");
@@ -36,7 +40,7 @@ document.addEventListener("submit", (event) => {
   if (event.target === form) cancelCheck();
 });
 // The first check of a problem loads the sentence encoder, so it begins before there is a draft.
-field.addEventListener("focus", () => request("").catch(() => {}), { once: true });
+field.addEventListener("focus", () => request(box.dataset.checkUrl, "").catch(() => {}), { once: true });
 if (field.value.trim()) scheduleCheck();
 
 function scheduleCheck() {
@@ -62,10 +66,11 @@ async function check() {
   pending = controller;
   const timeout = setTimeout(() => controller.abort(), TIMEOUT);
   try {
-    const response = await request(text, controller.signal);
-    if (!response.ok) throw new Error(`status ${response.status}`);
-    const answer = await response.json();
-    if (pending === controller && field.value === text) show(text, answer.findings);
+    const findings = await request(box.dataset.checkUrl, text, controller.signal);
+    if (pending === controller && field.value === text) {
+      show(text, findings);
+      if (box.dataset.modelCheckUrl) timer = setTimeout(() => askModel(text, findings), MODEL_DELAY);
+    }
   } catch {
     if (pending === controller) hide(); // without an answer the message can be sent unchecked
   } finally {
@@ -73,8 +78,30 @@ async function check() {
   }
 }
 
-function request(text, signal) {
-  return fetch(box.dataset.checkUrl, {
+/** Add the findings of the checker model to those of the detectors. Without an answer in time these stay as they are. */
+async function askModel(text, findings) {
+  const controller = new AbortController();
+  pending = controller;
+  const timeout = setTimeout(() => controller.abort(), MODEL_PATIENCE);
+  try {
+    let found = null;
+    while (found === null) {
+      found = await request(box.dataset.modelCheckUrl, text, controller.signal);
+      if (found === null) await new Promise((resolve) => setTimeout(resolve, MODEL_INTERVAL));
+    }
+    if (pending === controller && field.value === text && found.length > 0) {
+      show(text, [...findings, ...found].sort((one, other) => one.start - other.start));
+    }
+  } catch {
+    // The detectors' findings are shown already.
+  } finally {
+    clearTimeout(timeout);
+  }
+}
+
+/** Return the findings of a check of the text; null while a model is asked. */
+async function request(url, text, signal) {
+  const response = await fetch(url, {
     method: "POST",
     body: new URLSearchParams({
       csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value,
@@ -85,6 +112,8 @@ function request(text, signal) {
     redirect: "error",
     signal,
   });
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  return (await response.json()).findings;
 }
 
 function hide() {
@@ -109,7 +138,7 @@ function count(number, word) {
   return number && `${number} ${word}${number === 1 ? "" : "s"}`;
 }
 
-function item(text, { clause, title, start, end, explanation, severity }) {
+function item(text, { clause, title, start, end, explanation, severity, by_model: byModel }) {
   const entry = document.createElement("li");
   const button = document.createElement("button");
   const badge = document.createElement("span");
@@ -126,7 +155,16 @@ function item(text, { clause, title, start, end, explanation, severity }) {
     field.setSelectionRange(start, end);
   });
   entry.append(badge, " ", button, ` ${explanation}`);
+  if (byModel) badge.after(" ", modelBadge());
   return entry;
+}
+
+function modelBadge() {
+  const badge = document.createElement("span");
+  badge.className = "badge";
+  badge.textContent = "language model";
+  badge.title = "Found by a language model, which may be wrong";
+  return badge;
 }
 
 /** Render the draft behind the field with underlined findings. Of overlapping findings the first is underlined. */

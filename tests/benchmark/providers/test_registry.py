@@ -53,7 +53,7 @@ def test_any_text_is_a_model_or_refused(text):
 
 def test_practice_and_simulated_models_are_scripted():
     scripted = [name for name in provider_names() if is_scripted(ModelSpec(name, "any"))]
-    assert scripted == ["practice", "simulated", "simulated-tutor"]
+    assert scripted == ["practice", "simulated", "simulated-checker", "simulated-tutor"]
 
 
 @pytest.mark.slow

@@ -18,8 +18,8 @@ from tutoring.rules import current_rule_set
 SETTINGS = (
     "language", "code_generations", "sessions", "stops", "tutor_sees", "tutor_may_say", "uninvited_code",
     "draft_check", "debrief", "hide_model", "show_growth", "sample_runs", "ask_level",
-    "level_cap", "model_drafts", "draft_model", "draft_knows", "characters_per_second", "seconds_to_first_word",
-    "maximum_seconds_shown",
+    "level_cap", "model_drafts", "draft_model", "draft_knows", "checker_model", "characters_per_second",
+    "seconds_to_first_word", "maximum_seconds_shown",
 )  # fmt: skip
 
 _FIELDS = {field.serialization_alias or name: name for name, field in Rules.model_fields.items()}
@@ -68,7 +68,10 @@ class Command(BaseCommand):
             raise CommandError(
                 f"{options['name']!r} is not a valid name: use up to 80 letters, digits, - and _."
             )
-        protocol = freeze(options["name"], PRESETS[options["preset"]].with_settings(**changes))
+        rules = PRESETS[options["preset"]].with_settings(**changes)
+        if rules.checker_model and rules.draft_check == "off":
+            raise CommandError("checker_model needs a draft check: draft_check=advisory or blocking.")
+        protocol = freeze(options["name"], rules)
         if options["json"]:
             content = {
                 "name": protocol.name,
@@ -87,8 +90,8 @@ def read_setting(name: str, text: str) -> Any:
     kind = Rules.model_fields[_FIELDS[name]].annotation
     if name == "language":
         values: dict[str, Any] = {language: language for language in LANGUAGES}
-    elif name == "draft_model":
-        return _model_name(text)
+    elif name in ("draft_model", "checker_model"):
+        return _model_name(name, text)
     elif name == "level_cap":
         values = {"none": None} | {str(one.level): one.level for one in current_rule_set().levels}
     elif kind is bool:
@@ -108,17 +111,17 @@ def read_setting(name: str, text: str) -> Any:
     return values[text]
 
 
-def _model_name(text: str) -> str:
-    """Return the name of the tutor model as the protocol stores it: the row's version, or `provider:model`.
+def _model_name(setting: str, text: str) -> str:
+    """Return the name of a model as the protocol stores it: the row's version, or `provider:model`; blank for "none".
 
-    "none" is the session's own model. Raises CommandError for an unknown or inactive model.
+    Raises CommandError for an unknown or inactive model.
     """
     if text == "none":
         return ""
     try:
         spec, row = catalogue.choose(text)
     except (CatalogueError, ModelSpecError) as error:
-        raise CommandError(f"draft_model: {error}") from None
+        raise CommandError(f"{setting}: {error}") from None
     if row is None:
         return str(spec)
     catalogue.freeze(row)
