@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.workspace import message, replies, start_session, talk
+from tests.stack import Stack
 
 pytestmark = pytest.mark.browser
 
@@ -55,3 +56,15 @@ def test_message_is_sent_at_once_whether_or_not_the_check_answers(open_page: Ope
     expect(page.locator("#draft-check")).to_be_hidden()
     page.get_by_role("button", name="Send", exact=True).click()
     expect(replies(page)).to_have_count(2)
+
+
+def test_findings_of_a_checker_model_are_added_and_marked(open_page: OpenPage, site: Stack) -> None:
+    checker = "--set=checker_model=simulated-checker:inventive"
+    site.manage("freeze_protocol", "checked", "--title=Checked", checker)
+    page = open_page("demo-tutor")
+    start_session(page, "seed-bank", "Checked")
+    message(page).fill("It passes the first two tests. Consider who is left out.")
+    expect(findings(page)).to_have_count(2)
+    expect(findings(page).first).not_to_contain_text("language model")
+    expect(findings(page).last).to_contain_text("warning F3 language model “Consider who is left out”")
+    assert underlined(page) == ["passes the first two tests", "Consider who is left out"]
