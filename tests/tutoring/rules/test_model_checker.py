@@ -47,7 +47,7 @@ def run(model: str = "openai:checker") -> list[dict[str, Any]]:
 def test_answers_are_stored_as_findings_with_model_and_prompt_hash(
     closed: SessionUnderTest, fake_providers: FakeProviders, alice: User, ada: User
 ):
-    broken = {"clause": "F3", "quote": "not square it", "reason": "It explains the mistake."}
+    broken = {"clause": "F3", "quote": "not square it", "reason": "It explains the mistake.\ud800"}
     elsewhere = {"clause": "F1", "quote": "not in the message", "reason": "It names it."}
     fake_providers.script(answer(broken, elsewhere), answer())
     [row] = run()
@@ -86,6 +86,7 @@ def test_answers_are_stored_as_findings_with_model_and_prompt_hash(
         (Script(("No breach.",)), "the answer is not JSON"),
         (Script(("[1]",)), "not a list of objects"),
         (answer({"clause": "F9", "quote": "", "reason": ""}), "the unknown clause 'F9'"),
+        (Script(('[{"clause": []}]',)), r"the unknown clause \[\]"),
         (failure(401), "Nothing was stored for this session"),
     ],
 )
