@@ -31,7 +31,7 @@ QUEUE = "background"
 LEAST_SESSIONS, LEAST_TUTORS = 10, 2
 """Sessions with a settled review, and their tutors, from which a training can learn something about the site."""
 
-_JOBS = RowJobs("tutoring.review.text_model_jobs.perform_training", "text-model")
+_JOBS = RowJobs("tutoring.review.text_model_jobs.perform_training", "training")
 
 
 @dataclass(frozen=True)
