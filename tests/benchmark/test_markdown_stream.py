@@ -76,6 +76,7 @@ def elements(html: str) -> str:
     return re.sub(r">\n<", "><", html).strip()
 
 
+@pytest.mark.slow
 @given(pieces=st.lists(PIECES, max_size=25), sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5))
 @example(pieces=[REPLY], sizes=[1])
 @example(pieces=["- a\n\n- b\n\n10", ". ", "x\n"], sizes=[1])

@@ -51,6 +51,7 @@ def test_names_are_masked_in_prose_and_never_in_code(text: str, shown: str):
     assert mask(text, NAMES.spans(text)) == shown
 
 
+@pytest.mark.slow
 @given(pieces=st.lists(PIECES, max_size=25), cuts=st.lists(st.integers(1, 9), min_size=1, max_size=9))
 def test_stream_shows_beginnings_of_the_masked_text(pieces: list[str], cuts: list[int]):
     text = "".join(pieces)

@@ -45,6 +45,7 @@ def test_explanations_below_the_output_and_under_their_heading_are_kept() -> Non
     assert below.explanation == headed.explanation == "One and one."
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.sampled_from(

@@ -44,6 +44,7 @@ def test_every_shared_vector_of_pairs(vectors: dict[str, Any]) -> None:
     assert np.std(values, ddof=1) / sqrt(len(values)) == pytest.approx(plain)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 9), st.integers(0, 9))
 def test_mcnemar_is_the_share_of_rows_of_coins_at_least_as_uneven(only_first: int, only_second: int) -> None:
     n = only_first + only_second

@@ -72,6 +72,7 @@ def test_the_mean_is_over_problems_not_attempts() -> None:
         mean_pass_at_k([], 1)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_share_at_k_is_the_mean_of_the_best_over_all_subsets(data: st.DataObject) -> None:
     shares = data.draw(st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), min_size=1, max_size=8))

@@ -38,6 +38,7 @@ def test_the_fast_measures_are_the_definitions(one: list[str], other: list[str])
     assert substring(one, other) <= rouge_l(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURES)
 @given(text=TEXTS, other=TEXTS, more=TEXTS)
 def test_a_measure_is_a_share_that_grows_with_the_text(

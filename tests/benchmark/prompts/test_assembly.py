@@ -40,6 +40,7 @@ def text_of(prompt: Prompt) -> str:
     return message.content
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_statement_stands_unchanged_between_its_markers(statement: str) -> None:
     text = text_of(solve_prompt(task(statement), PYTHON))

@@ -77,6 +77,7 @@ def test_drift_is_settled_minus_intended_by_half():
 CALIBRATION = CALIBRATIONS["ladder"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(CALIBRATION.cells)))
 def test_calibration_of_fifty_studies(number: int):
     result = CALIBRATION.run(number, 50)

@@ -77,6 +77,7 @@ def held(problem: Problem) -> SessionUnderTest:
     return SessionUnderTest(session, tutor)
 
 
+@pytest.mark.slow
 def test_a_transplanted_prompt_equals_that_of_the_session_byte_for_byte(held: SessionUnderTest):
     held.ask_and_get(WRONG)
     held.say("Look at the empty list.", mode="code")

@@ -94,6 +94,7 @@ def test_without_variation_only_chance_free_coefficients_are_defined():
 tables = arrays(np.float64, (3, 3), elements=st.integers(0, 40).map(float))
 
 
+@pytest.mark.slow
 @given(tables)
 def test_coefficients_stay_in_range_and_are_symmetric(table: np.ndarray):
     for coefficient in COEFFICIENTS:
@@ -107,6 +108,7 @@ def test_coefficients_stay_in_range_and_are_symmetric(table: np.ndarray):
     assert np.isnan(percent_agreement(table)) or 0 <= percent_agreement(table) <= 1
 
 
+@pytest.mark.slow
 @given(tables, st.permutations([0, 1, 2]))
 def test_nominal_coefficients_do_not_depend_on_the_order_of_categories(table: np.ndarray, order: list[int]):
     renamed = table[np.ix_(order, order)]

@@ -53,6 +53,7 @@ def test_what_the_form_sends_is_stored_and_read_back(labelled: tuple[str, Messag
     assert Content.from_json(json.loads(json.dumps(content.to_json()))) == content
 
 
+@pytest.mark.slow
 @given(labelled_texts())
 def test_marks_leave_the_text_as_it_is_and_cover_every_quote(labelled: tuple[str, MessageLabels]):
     text, labels = labelled

@@ -21,6 +21,7 @@ SEED = "5" * 64
 sizes = st.tuples(st.integers(1, 20), st.integers(1, 3), st.integers(1, 2), st.integers(1, 9))
 
 
+@pytest.mark.slow
 @given(sizes, st.integers(0, 1000))
 def test_every_cell_is_filled_and_loads_are_even(size: tuple[int, int, int, int], seed: int):
     problems, arms, cell, extra = size

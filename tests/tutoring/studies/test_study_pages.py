@@ -192,6 +192,7 @@ def test_every_number_of_the_flow_leads_to_its_rows(admin: Client, freeze: Freez
     assert "No assignment matches." in page(admin, f"/studies/{study.pk}/assignments/?arm=x")
 
 
+@pytest.mark.slow
 def test_results_are_locked_until_a_look(admin: Client, freeze: FreezeFactory, tutors: list[User]):
     study = freeze(stopping=E_VALUE)
     address = f"/studies/{study.pk}/"

@@ -67,6 +67,7 @@ def test_an_open_session_in_use_stays(alice: User, doubling: Problem):
     assert Session.objects.get() == session
 
 
+@pytest.mark.slow
 def test_workers_apply_the_period_once_an_hour(
     alice: User, doubling: Problem, monkeypatch: pytest.MonkeyPatch
 ):
