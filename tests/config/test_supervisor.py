@@ -248,6 +248,7 @@ def test_a_port_in_use_is_reported_before_anything_starts(start_stack: StartStac
     assert not (tmp_path / "var" / "logs").exists()
 
 
+@pytest.mark.slow
 async def test_a_process_that_keeps_failing_is_reported_with_the_end_of_its_log(tmp_path: Path):
     lines: list[str] = []
     reported = asyncio.Event()

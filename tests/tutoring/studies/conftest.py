@@ -89,7 +89,7 @@ def tutors(db: None) -> list[User]:
 FreezeFactory = Callable[..., Study]
 
 
-def freeze_study(tutors: list[User], **changes: Any) -> Study:
+def freeze_study(tutors: list[User], /, **changes: Any) -> Study:
     """Freeze a study of two human arms on the six problems, with changed fields."""
     names = [one.username for one in tutors]
     data = design_data(problems={"dataset": "practice"}, tutors=names, strata="none") | changes
