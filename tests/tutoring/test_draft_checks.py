@@ -6,8 +6,10 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -16,6 +18,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from benchmark.model_calls import caps
+from benchmark.model_calls.budget import Price
 from benchmark.models import DailySpend, LanguageModel, Problem
 from benchmark.models.owners import new_owner
 from benchmark.models.spending import Purpose
@@ -31,11 +34,13 @@ from benchmark.providers import (
 )
 from tests.tutoring.dialogues import WRONG, SessionUnderTest, start
 from tests.tutoring.review.browsing import client_of
-from tutoring.effort.projection import missing_efforts
-from tutoring.models import DraftCheckRequest, Event, Protocol, Session
+from tutoring.actions import CloseSession
+from tutoring.effort.projection import missing_efforts, project_effort
+from tutoring.models import DraftCheckRequest, Event, Protocol, Reply, Session
 from tutoring.models.payloads import MessageSent
 from tutoring.replies import draft_checks
 from tutoring.replies.draft_checks import check_draft, claim_draft_checks
+from tutoring.withdrawal.erasure import erase_sessions
 
 DRAFT = "🐄 No. It passes the first two tests. One cow is left out."
 QUOTE = "One cow is left out"
@@ -254,6 +259,19 @@ def test_texts_of_requests_that_nobody_answers_are_not_kept(checked: SessionUnde
     row = DraftCheckRequest.objects.get()
     assert (row.state, row.text) == (DraftCheckRequest.State.FAILED, "")
     assert ask(checked) == []
+
+
+def test_cost_counts_in_the_effort_of_the_session_and_the_row_is_erased_with_it(
+    checked: SessionUnderTest,
+) -> None:
+    ask(checked)
+    take("[]")
+    Reply.objects.update(price=asdict(Price(0, 0)))
+    CloseSession(session_id=checked.pk, person=checked.tutor, command=uuid4(), reason="Enough.").execute()
+    assert project_effort(checked.refresh()).microdollars == round(COST * 1e6)
+    erase_sessions([checked.pk])
+    assert not DraftCheckRequest.objects.exists()
+    assert spent().calls == 1, "what was paid stays in the ledger"
 
 
 @pytest.mark.parametrize("conduct", ["attentive", "inventive", "talkative"])
