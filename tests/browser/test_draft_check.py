@@ -22,9 +22,16 @@ def underlined(page: Page) -> list[str]:
     return page.locator(".draft-underlines mark").all_text_contents()
 
 
+def enter(page: Page) -> None:
+    """Enter the message field, and wait until the server has loaded what a check needs: a page waits for 5 s only."""
+    with page.expect_response(re.compile("/check/$")):
+        message(page).focus()
+
+
 def test_draft_is_underlined_explained_and_selectable_by_keyboard(open_page: OpenPage):
     page = open_page("demo-tutor")
     start_session(page, "seed-bank")
+    enter(page)
     message(page).fill("It is wrong 🐄. It passes the first two tests and times out.")
     expect(findings(page)).to_have_count(2)
     expect(page.get_by_role("status").filter(has_text="2 warnings")).to_be_visible()
@@ -63,6 +70,7 @@ def test_findings_of_a_checker_model_are_added_and_marked(open_page: OpenPage, s
     site.manage("freeze_protocol", "checked", "--title=Checked", checker)
     page = open_page("demo-tutor")
     start_session(page, "seed-bank", "Checked")
+    enter(page)
     message(page).fill("It passes the first two tests. Consider who is left out.")
     expect(findings(page)).to_have_count(2)
     expect(findings(page).first).not_to_contain_text("language model")
