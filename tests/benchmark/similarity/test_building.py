@@ -72,6 +72,7 @@ def test_every_question_keeps_the_rules_and_every_problem_without_one_has_a_reas
     assert again.content_hash != built.content_hash
 
 
+@pytest.mark.slow
 def test_each_kind_of_skipped_problem_has_its_reason(tagged: Dataset) -> None:
     capped = Builder(per_label=1).build(tagged, "capped")
     assert capped.questions.count() == 16

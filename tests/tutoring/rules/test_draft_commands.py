@@ -159,6 +159,7 @@ def test_a_model_is_trained_deterministically_and_replaces_nothing_unasked(corpu
     assert load(output).version == 1002
 
 
+@pytest.mark.slow
 def test_a_clause_without_examples_is_named(corpus: Path):
     writers = [corpus.with_name(f"{name}_writer.jsonl") for name in ("first", "second")]
     rows = [json.loads(line) for line in writers[1].read_text(encoding="utf-8").splitlines()]

@@ -56,6 +56,7 @@ def test_a_protocol_older_than_rule_sets_is_read_unchanged(db: None):
     assert rules_of(freeze("old", rules)) == rules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clause", current_rule_set().clauses, ids=lambda clause: clause.code)
 def test_detectors_warn_of_no_allowed_example(clause):
     context = MessageContext(

@@ -147,6 +147,7 @@ def test_a_session_without_a_program_leaves_its_assignment_without_a_chain(
     assert "1 session: it has no program" in deviation.reason
 
 
+@pytest.mark.slow
 def test_excluded_assignments_have_no_chains(freeze_yoked: FreezeFactory, tutors: list[User]):
     study = freeze_yoked()
     hold_the_rest(tutors)
