@@ -7,14 +7,12 @@ They answer the prompt of the model checker (`tutoring/checks/model_checker.txt`
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
-from benchmark.providers.errors import ProviderError
-from benchmark.providers.protocol import Completed, Message, Parameters, StreamEvent, TextDelta, TokenUsage
+from benchmark.providers.conducts import ConductProvider
+from benchmark.providers.protocol import Message
 
 CONDUCTS = ("attentive", "inventive", "talkative", "slow")
 """The models of the provider."""
@@ -26,37 +24,16 @@ _MESSAGE = re.compile(r"\[BEGIN MESSAGE\]\n(.*)\n\[END MESSAGE\]", re.DOTALL)
 _MISTAKE = re.compile(r"[^.?!\s][^.?!\n]*\b(?:left out|leaves out|counted twice)\b[^.?!\n]*", re.IGNORECASE)
 
 
-class SimulatedCheckers:
-    """The simulated checkers as a provider; its models are the conducts."""
+class SimulatedCheckers(ConductProvider):
+    """The simulated checkers as a provider."""
 
-    scripted = True
+    role = "checker"
+    conducts = CONDUCTS
+    seconds = {"slow": SLOW}
 
-    async def stream(
-        self,
-        model: str,
-        messages: Sequence[Message],
-        parameters: Parameters,  # noqa: ARG002  (no parameter has an effect)
-    ) -> AsyncIterator[StreamEvent]:
-        """Yield the answer to the prompt. Words separated by blanks are tokens.
-
-        Raises ProviderError (kind "configuration") for an unknown conduct.
-        """
-        if model not in CONDUCTS:
-            raise ProviderError(
-                "configuration", f"There is no simulated checker {model!r}. There are: {', '.join(CONDUCTS)}."
-            )
-        await asyncio.sleep(SLOW if model == "slow" else 0)
-        prompt = messages[-1].content
-        answer = _answer(model, prompt)
-        usage = TokenUsage(
-            len(prompt.split()), len(answer.split()), cached_input_tokens=0, reasoning_tokens=0
-        )
-        yield TextDelta(answer)
-        digest = hashlib.sha256(f"{model}\n{prompt}".encode()).hexdigest()
-        yield Completed(usage, model, "stop", request_id=f"simulated-checker-{digest[:16]}")
-
-    async def aclose(self) -> None:
-        """Do nothing: there is no connection."""
+    def answer(self, conduct: str, messages: Sequence[Message]) -> str:
+        """Return the findings of a conduct as JSON, or the prose of *talkative*."""
+        return _answer(conduct, messages[-1].content)
 
 
 def _answer(model: str, prompt: str) -> str:

@@ -5,15 +5,13 @@ official analysis, *paraphraser* gives the solution away in other words, *honest
 program, *silent* says the same neutral sentence.
 """
 
-import asyncio
-import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 
-from benchmark.providers.errors import ProviderError
+from benchmark.providers.conducts import ConductProvider
 from benchmark.providers.practice import script_named_in
-from benchmark.providers.protocol import Completed, Message, Parameters, StreamEvent, TextDelta, TokenUsage
+from benchmark.providers.protocol import Message
 from benchmark.providers.worlds import bug_of, hint_text, idea_text, read_world, world_names
 
 _NEUTRAL = "Please try again."
@@ -53,38 +51,18 @@ CONDUCTS: dict[str, Callable[[str], tuple[int, str]]] = {
 """The models of the provider: each returns level and text of the message for a prompt."""
 
 
-class SimulatedTutors:
-    """The simulated tutors as a provider; its models are the conducts."""
+class SimulatedTutors(ConductProvider):
+    """The simulated tutors as a provider."""
 
-    scripted = True
+    role = "tutor"
+    conducts = CONDUCTS
 
-    async def stream(
-        self,
-        model: str,
-        messages: Sequence[Message],
-        parameters: Parameters,  # noqa: ARG002  (no parameter has an effect)
-    ) -> AsyncIterator[StreamEvent]:
-        """Yield the tutor's answer, which depends on the first message alone. Words separated by blanks are tokens.
-
-        Raises ProviderError (kind "configuration") for an unknown conduct.
-        """
-        if model not in CONDUCTS:
-            raise ProviderError(
-                "configuration", f"There is no simulated tutor {model!r}. There are: {', '.join(CONDUCTS)}."
-            )
-        await asyncio.sleep(0)
-        level, text = CONDUCTS[model](messages[0].content)
-        answer = json.dumps(
-            {"diagnosis": f"A simulated tutor: {model}.", "level": level, "act": "code", "message": text}
+    def answer(self, conduct: str, messages: Sequence[Message]) -> str:
+        """Return the tutor's answer as JSON. It depends on the first message alone."""
+        level, text = CONDUCTS[conduct](messages[0].content)
+        return json.dumps(
+            {"diagnosis": f"A simulated tutor: {conduct}.", "level": level, "act": "code", "message": text}
         )
-        yield TextDelta(answer)
-        said = "\n".join(message.content for message in messages)
-        usage = TokenUsage(len(said.split()), len(answer.split()), cached_input_tokens=0, reasoning_tokens=0)
-        digest = hashlib.sha256(f"{model}\n{said}".encode()).hexdigest()
-        yield Completed(usage, model, "stop", request_id=f"simulated-tutor-{digest[:16]}")
-
-    async def aclose(self) -> None:
-        """Do nothing: there is no connection."""
 
 
 def _latest_program(prompt: str) -> str:

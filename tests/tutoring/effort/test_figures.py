@@ -12,14 +12,7 @@ from pytest_django import DjangoDbBlocker
 
 from accounts.roles import Role
 from tests.tutoring.conftest import PersonFactory
-from tests.tutoring.studies.conftest import (
-    begin,
-    finish,
-    freeze_study,
-    make_tutors,
-    store_model,
-    store_problems,
-)
+from tests.tutoring.studies.conftest import begin, close_held_study, finish
 from tutoring.effort.figures import CostPoint, effort_figures
 from tutoring.models import Assignment, Session, SessionEffort, Study
 from tutoring.studies.estimation import contrast
@@ -41,23 +34,18 @@ def measured(session: Session, minutes: float, microdollars: int | None = 0) -> 
 def closed_study(module_rows: DjangoDbBlocker) -> None:
     """Hold a closed study of two arms: sessions of arm-0 are solved and take 6 minutes, the others 4."""
     with module_rows.unblock():
-        store_problems()
-        store_model()
-        tutors = make_tutors()
-        frozen = freeze_study(tutors)
-        for tutor in tutors:
-            hold(frozen, tutor)
-        Study.objects.filter(pk=frozen.pk).update(state=Study.State.CLOSED)
+        close_held_study(hold)
 
 
-def hold(study: Study, tutor: User) -> None:
-    """Hold and measure every session of the tutor."""
-    while Assignment.objects.filter(study=study, tutor=tutor, state__in=("planned", "offered")).exists():
-        row = begin(tutor)
-        assert row.session is not None
-        first = row.arm.name == "arm-0"
-        finish(row, solved=first)
-        measured(row.session, 6 if first else 4, 500_000)
+def hold(study: Study, tutors: list[User]) -> None:
+    """Hold and measure every session of the study."""
+    for tutor in tutors:
+        while Assignment.objects.filter(study=study, tutor=tutor, state__in=("planned", "offered")).exists():
+            row = begin(tutor)
+            assert row.session is not None
+            first = row.arm.name == "arm-0"
+            finish(row, solved=first)
+            measured(row.session, 6 if first else 4, 500_000)
 
 
 @pytest.fixture

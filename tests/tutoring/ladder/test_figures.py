@@ -14,14 +14,7 @@ from pytest_django import DjangoAssertNumQueries, DjangoDbBlocker
 from accounts.roles import Role
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import WRONG, SessionUnderTest
-from tests.tutoring.studies.conftest import (
-    begin,
-    finish,
-    freeze_study,
-    make_tutors,
-    store_model,
-    store_problems,
-)
+from tests.tutoring.studies.conftest import begin, close_held_study, finish
 from tutoring.actions import SendMessage
 from tutoring.models import Assignment, Event, ReviewOutcome, Session, Study
 from tutoring.protocols import PRESETS
@@ -57,12 +50,7 @@ def settle(session: Session, *levels: tuple[int, int]) -> None:
 def closed_study(module_rows: DjangoDbBlocker) -> None:
     """Hold a closed study: sessions under cap 3 are solved and settled at level 2, those under cap 0 break it once."""
     with module_rows.unblock():
-        store_problems()
-        store_model()
-        tutors = make_tutors()
-        frozen = freeze_study(tutors, arms=capped_arms(0, 3))
-        hold(frozen, tutors)
-        Study.objects.filter(pk=frozen.pk).update(state=Study.State.CLOSED)
+        close_held_study(hold, arms=capped_arms(0, 3))
 
 
 def hold(study: Study, tutors: list[User]) -> None:

@@ -96,6 +96,16 @@ def freeze_study(tutors: list[User], /, **changes: Any) -> Study:
     return FreezeStudy(None, parse_design(data), accept_gate=True).execute()
 
 
+def close_held_study(hold: Callable[[Study, list[User]], None], **changes: Any) -> None:
+    """Freeze a study with changed fields on stored problems, let `hold` hold the tutors' sessions, and close it."""
+    store_problems()
+    store_model()
+    tutors = make_tutors()
+    study = freeze_study(tutors, **changes)
+    hold(study, tutors)
+    Study.objects.filter(pk=study.pk).update(state=Study.State.CLOSED)
+
+
 @pytest.fixture
 def freeze(problems: list[Problem], model: LanguageModel, tutors: list[User]) -> FreezeFactory:
     """Freeze a study of two human arms on the six problems; `freeze(expiry_days=3)` changes fields."""
