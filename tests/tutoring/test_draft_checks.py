@@ -35,6 +35,7 @@ from benchmark.providers import (
 from tests.tutoring.dialogues import WRONG, SessionUnderTest, start
 from tests.tutoring.review.browsing import client_of
 from tutoring.actions import CloseSession
+from tutoring.checks import draft_checker
 from tutoring.effort.projection import missing_efforts, project_effort
 from tutoring.models import DraftCheckRequest, Event, Protocol, Reply, Session
 from tutoring.models.payloads import MessageSent
@@ -104,6 +105,13 @@ def ask(
     return findings
 
 
+def asked_about(session: SessionUnderTest, text: str, asked: str = "") -> dict[str, Any]:
+    """Return the answer to a page that asks, or asks again with the question that it was given."""
+    path = f"/sessions/{session.pk}/check/model/"
+    document: dict[str, Any] = client_of(session.tutor).post(path, {"text": text, "asked": asked}).json()
+    return document
+
+
 def take(answer: str | BaseException) -> Checker:
     """Perform the waiting check, as a streamer does."""
     [claimed] = claim_draft_checks()
@@ -131,6 +139,22 @@ def test_protocol_without_a_checker_asks_none(session: SessionUnderTest) -> None
     assert ask(session) == []
     assert not DraftCheckRequest.objects.exists()
     assert b"check/model" not in client_of(session.tutor).get(f"/sessions/{session.pk}/").content
+
+
+def test_page_that_waits_costs_no_prompt_and_gets_the_findings_of_its_own_text(
+    checked: SessionUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = asked_about(checked, DRAFT)
+    assert first["findings"] is None
+    with monkeypatch.context() as without_prompts:
+        without_prompts.setattr(draft_checker.Question, "about", None)
+        assert asked_about(checked, DRAFT, first["asked"]) == first
+    take(json.dumps([found("F3", QUOTE)]))
+    [finding] = asked_about(checked, DRAFT, first["asked"])["findings"]
+    assert finding["clause"] == "F3"
+    other = asked_about(checked, "Think about the cows.", first["asked"])
+    assert (other["findings"], other["asked"] != first["asked"]) == (None, True)
+    assert asked_about(checked, DRAFT, "no question")["findings"] == [finding]
 
 
 def test_findings_are_marked_recorded_and_paid_for_once(

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from tutoring.checks import model_checker
 from tutoring.checks.contexts import draft_context, message_contexts
-from tutoring.checks.draft_checker import findings_by_model
+from tutoring.checks.draft_checker import Asked, findings_by_model
 from tutoring.checks.findings import GENERATION_LIMIT, to_finding
 from tutoring.checks.level_cap import cap_findings, cap_warnings, levels_above_cap
 from tutoring.checks.recording import basis_of, record_check
@@ -67,18 +67,20 @@ class CheckDraft:
         self._record(session, detections)
         return detections
 
-    def ask_model(self) -> list[Detection] | None:
-        """Return the findings of the protocol's checker model in the draft; None while it is asked.
+    def ask_model(self, asked: Asked | None = None) -> list[Detection] | Asked:
+        """Return the findings of the protocol's checker model in the draft, or the question while it is open.
 
-        Raise what `execute` raises.
+        `asked` is the question that an earlier call returned. Raise what `execute` raises.
         """
         session, rules = self._session()
+        if asked is not None and asked.is_open:
+            return asked
         unchecked = rules.draft_check == "off" or not rules.checker_model
         if unchecked or session.state != Session.State.OPEN or not self.text.strip():
             return []
         context = self._context(session, rules)
         found = findings_by_model(session, self.text, context, rules)
-        if found:
+        if found and not isinstance(found, Asked):
             self._record(session, self._detections(context, rules) + found)
         return found
 

@@ -52,10 +52,23 @@ class Question:
         return Account.of_model(self.model, Purpose.DRAFT_CHECK, study_key_of(session))
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A question of which a streamer has been asked, by its basis. Whoever has it need not build the prompt again."""
+
+    basis: str
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has no answer yet."""
+        unanswered = DraftCheckRequest.objects.filter(state__in=DraftCheckRequest.UNANSWERED)
+        return unanswered.filter(basis=self.basis).exists()
+
+
 def findings_by_model(
     session: Session, text: str, context: MessageContext, rules: Rules
-) -> list[Detection] | None:
-    """Return the findings of the checker model in a draft; None while a streamer asks it.
+) -> list[Detection] | Asked:
+    """Return the findings of the checker model in a draft, or the question while a streamer asks it.
 
     The first call stores the question. The findings are empty if the model cannot be asked, failed, or found nothing.
     """
@@ -67,12 +80,12 @@ def findings_by_model(
     row = DraftCheckRequest.objects.filter(basis=question.basis).first()
     if row is None:
         return _request(session, text, question)
-    if row.state in (DraftCheckRequest.State.WAITING, DraftCheckRequest.State.RUNNING):
-        return None
+    if row.state in DraftCheckRequest.UNANSWERED:
+        return Asked(row.basis)
     return [_shown(one, session, question) for one in row.findings]
 
 
-def _request(session: Session, text: str, question: Question) -> list[Detection] | None:
+def _request(session: Session, text: str, question: Question) -> list[Detection] | Asked:
     """Store the question in place of those about earlier drafts of the session that no streamer has claimed."""
     if caps.exist() and caps.refusal(question.account(session)):
         return []
@@ -82,7 +95,7 @@ def _request(session: Session, text: str, question: Question) -> list[Detection]
             basis=question.basis, defaults={"session": session, "text": text}
         )
         transaction.on_commit(notify_streamers)
-    return None
+    return Asked(question.basis)
 
 
 def _shown(found: tuple[str, int, int, str], session: Session, question: Question) -> Detection:

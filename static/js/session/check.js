@@ -66,7 +66,7 @@ async function check() {
   pending = controller;
   const timeout = setTimeout(() => controller.abort(), TIMEOUT);
   try {
-    const findings = await request(box.dataset.checkUrl, text, controller.signal);
+    const { findings } = await request(box.dataset.checkUrl, text, controller.signal);
     if (pending === controller && field.value === text) {
       show(text, findings);
       if (box.dataset.modelCheckUrl) timer = setTimeout(() => askModel(text, findings), MODEL_DELAY);
@@ -84,10 +84,11 @@ async function askModel(text, findings) {
   pending = controller;
   const timeout = setTimeout(() => controller.abort(), MODEL_PATIENCE);
   try {
-    let found = null;
+    const ask = (asked) => request(box.dataset.modelCheckUrl, text, controller.signal, asked);
+    let { findings: found, asked } = await ask("");
     while (found === null) {
-      found = await request(box.dataset.modelCheckUrl, text, controller.signal);
-      if (found === null) await new Promise((resolve) => setTimeout(resolve, MODEL_INTERVAL));
+      await new Promise((resolve) => setTimeout(resolve, MODEL_INTERVAL));
+      ({ findings: found, asked } = await ask(asked));
     }
     if (pending === controller && field.value === text && found.length > 0) {
       show(text, [...findings, ...found].sort((one, other) => one.start - other.start));
@@ -99,21 +100,22 @@ async function askModel(text, findings) {
   }
 }
 
-/** Return the findings of a check of the text; null while a model is asked. */
-async function request(url, text, signal) {
+/** Return the `findings` of a check of the text; while a model is asked they are null and `asked` names the question. */
+async function request(url, text, signal, asked = "") {
   const response = await fetch(url, {
     method: "POST",
     body: new URLSearchParams({
       csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value,
       text,
       level: form.elements.level?.value ?? "",
+      asked,
     }),
     headers: { Accept: "application/json" },
     redirect: "error",
     signal,
   });
   if (!response.ok) throw new Error(`status ${response.status}`);
-  return (await response.json()).findings;
+  return response.json();
 }
 
 function hide() {
