@@ -9,8 +9,20 @@ import sys
 gc.set_threshold(50_000, 20, 100)
 
 from django.core.management import execute_from_command_line  # noqa: E402
+from django.db import DatabaseError  # noqa: E402
 
 from config.version import VERSION  # noqa: E402
+
+
+def _refuse_unready_database() -> None:
+    """End with a sentence if the database cannot be reached or lacks tables."""
+    from config.doctor import state_of_database  # loads much that no other command needs
+
+    found = state_of_database()
+    if not found.ok:
+        sys.stderr.write(f"The database is not ready: {found.detail}\n{found.fix}\n")
+        sys.exit(1)
+
 
 if __name__ == "__main__":
     if sys.argv[1:] in (["version"], ["--version"]):  # Django would print its own version
@@ -21,6 +33,10 @@ if __name__ == "__main__":
         os.environ.setdefault("LOG_LEVEL", "WARNING")  # lines for each step would hide what a command prints
     try:
         execute_from_command_line(sys.argv)
+    except DatabaseError:
+        if "--traceback" not in sys.argv:
+            _refuse_unready_database()
+        raise
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted. Stored results are kept.\n")
         sys.exit(130)  # the exit status of shells for SIGINT

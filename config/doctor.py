@@ -62,7 +62,7 @@ def examine() -> Iterator[Requirement]:
     yield _queue()
     yield _queue_protection()
     yield _proxies()
-    yield (database := _database())
+    yield (database := state_of_database())
     if database.ok:
         yield from _processes()
         yield _separation()
@@ -186,7 +186,8 @@ def _proxies() -> Requirement:
     )
 
 
-def _database() -> Requirement:
+def state_of_database() -> Requirement:
+    """Return whether the database can be reached and has the tables of this version."""
     vendor = connection.vendor
     fix = "Check DATABASE_URL and that the database server runs."
     try:

@@ -1,7 +1,12 @@
 """manage.py."""
 
+import os
 import runpy
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from django.template.loader import render_to_string
@@ -9,7 +14,7 @@ from django.test import Client
 
 from config import supervisor
 from config.version import VERSION
-from tests.stack import REPOSITORY
+from tests.stack import HANG, REPOSITORY
 
 
 def test_ctrl_c_ends_a_command_with_a_message(
@@ -50,3 +55,36 @@ def test_every_page_shows_the_version(client: Client) -> None:
         assert f"Hintbench {VERSION} ·" in client.get(address).content.decode(), address
     for template in ("400.html", "500.html", "503.html"):
         assert f"Hintbench {VERSION} ·" in render_to_string(template, {"reason": "", "full": False})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("database", "fault"),
+    [
+        ("", "The database is not ready: sqlite, "),
+        (
+            "postgres://nobody:word@127.0.0.1:1/none",
+            "The database is not ready: postgresql: connection failed",
+        ),
+    ],
+)
+def test_a_command_without_a_database_says_what_to_do(tmp_path: Path, database: str, fault: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "report", str(uuid4())],
+        cwd=REPOSITORY,
+        env=os.environ
+        | {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "HINTBENCH_VAR": str(tmp_path),
+            "DATABASE_URL": database,
+        },
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(fault)
+    assert "manage.py prepare" in ended.stderr or "Check DATABASE_URL" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "word" not in ended.stderr

@@ -54,7 +54,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of which a streamer has been asked, by its basis. Whoever has it need not build the prompt again."""
+    """A question that a streamer asks, named by its basis, so that a repeated request need not build its prompt."""
 
     basis: str
 
