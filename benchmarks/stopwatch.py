@@ -8,7 +8,7 @@ import functools
 import os
 import time
 from collections.abc import Callable
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from django.apps import AppConfig
@@ -19,7 +19,7 @@ from config.settings import INSTALLED_APPS
 INSTALLED_APPS = [*INSTALLED_APPS, "benchmarks.stopwatch.Stopwatch"]
 
 STEPS = {
-    "enqueued": ("benchmark.judging.requests", "_enqueue_now"),
+    "enqueued": ("benchmark.jobs.row_jobs:RowJobs", "enqueue"),
     "claimed": ("benchmark.judging.performing", "_claim"),
     "compiled": ("judge.grading.grading", "compile_program"),
     "run": ("benchmark.judging.performing", "_measure"),
@@ -35,8 +35,8 @@ class Stopwatch(AppConfig):
     path = os.path.dirname(__file__)
 
     def ready(self) -> None:
-        for step, (module, function) in STEPS.items():
-            found = import_module(module)
+        for step, (owner, function) in STEPS.items():
+            found = resolve_name(owner)
             setattr(found, function, _timed(step, getattr(found, function)))
 
 

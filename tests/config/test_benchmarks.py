@@ -23,3 +23,11 @@ def test_every_benchmark_is_imported_without_settings():
     subprocess.run(
         [sys.executable, "-c", f"import {', '.join(modules)}"], cwd=REPOSITORY, env=environment, check=True
     )
+
+
+@pytest.mark.slow
+def test_the_stopwatch_finds_the_functions_of_all_steps():
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "benchmarks.stopwatch"}
+    subprocess.run(
+        [sys.executable, "-c", "import django; django.setup()"], cwd=REPOSITORY, env=environment, check=True
+    )
