@@ -94,22 +94,25 @@ def begin(person: User, problem: Problem) -> SessionUnderTest:
     return session
 
 
+def asked_about(
+    session: SessionUnderTest, text: str, asked: str = "", where: str = "check/model"
+) -> dict[str, Any]:
+    """Return the answer to a page that asks, or asks again with the question that it was given."""
+    response = client_of(session.tutor).post(
+        f"/sessions/{session.pk}/{where}/",
+        {"text": text, "asked": asked},
+        headers={"Accept": "application/json"},
+    )
+    assert response.status_code == 200
+    document: dict[str, Any] = response.json()
+    return document
+
+
 def ask(
     session: SessionUnderTest, text: str = DRAFT, where: str = "check/model"
 ) -> list[dict[str, Any]] | None:
-    response = client_of(session.tutor).post(
-        f"/sessions/{session.pk}/{where}/", {"text": text}, headers={"Accept": "application/json"}
-    )
-    assert response.status_code == 200
-    findings: list[dict[str, Any]] | None = response.json()["findings"]
+    findings: list[dict[str, Any]] | None = asked_about(session, text, where=where)["findings"]
     return findings
-
-
-def asked_about(session: SessionUnderTest, text: str, asked: str = "") -> dict[str, Any]:
-    """Return the answer to a page that asks, or asks again with the question that it was given."""
-    path = f"/sessions/{session.pk}/check/model/"
-    document: dict[str, Any] = client_of(session.tutor).post(path, {"text": text, "asked": asked}).json()
-    return document
 
 
 def take(answer: str | BaseException) -> Checker:

@@ -73,11 +73,11 @@ class CheckDraft:
         `asked` is the question that an earlier call returned. Raise what `execute` raises.
         """
         session, rules = self._session()
-        if asked is not None and asked.is_open:
-            return asked
         unchecked = rules.draft_check == "off" or not rules.checker_model
         if unchecked or session.state != Session.State.OPEN or not self.text.strip():
             return []
+        if asked is not None and asked.is_open:
+            return asked
         context = self._context(session, rules)
         found = findings_by_model(session, self.text, context, rules)
         if found and not isinstance(found, Asked):

@@ -61,8 +61,8 @@ class Asked:
     @property
     def is_open(self) -> bool:
         """Whether it has no answer yet."""
-        unanswered = DraftCheckRequest.objects.filter(state__in=DraftCheckRequest.UNANSWERED)
-        return unanswered.filter(basis=self.basis).exists()
+        unfinished = DraftCheckRequest.objects.filter(state__in=DraftCheckRequest.UNFINISHED)
+        return unfinished.filter(basis=self.basis).exists()
 
 
 def findings_by_model(
@@ -80,7 +80,7 @@ def findings_by_model(
     row = DraftCheckRequest.objects.filter(basis=question.basis).first()
     if row is None:
         return _request(session, text, question)
-    if row.state in DraftCheckRequest.UNANSWERED:
+    if row.state in DraftCheckRequest.UNFINISHED:
         return Asked(row.basis)
     return [_shown(one, session, question) for one in row.findings]
 

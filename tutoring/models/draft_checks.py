@@ -26,7 +26,7 @@ class DraftCheckRequest(Claimable):
     LEASE = timedelta(seconds=30)  # longer than the call may take; it is not renewed
     WAITING = State.WAITING
     HELD = State.RUNNING
-    UNANSWERED = (State.WAITING, State.RUNNING)
+    UNFINISHED = (State.WAITING, State.RUNNING)
 
     session = models.ForeignKey(
         Session,
