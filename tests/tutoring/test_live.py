@@ -26,6 +26,10 @@ PASSWORD = "hintbench-demo"
 SCHEDULE = 2
 """Seconds after which a blind reply appears."""
 
+PACE = 60
+"""Characters per second of a blind reply, which therefore appears for about four seconds: a busy machine that reads
+late still receives parts of it."""
+
 MAKE_TUTORS = """
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
@@ -33,7 +37,7 @@ password = make_password("{password}")  # once: hashing is slow
 tutors = User.objects.bulk_create(User(username=name, password=password) for name in {names})
 Group.objects.get(name="tutor").user_set.add(*tutors)
 from tutoring.protocols import PRESETS, freeze
-blind = PRESETS["usaco-2024"].with_settings(title="Blind", seconds_to_first_word={schedule}, characters_per_second=2000)
+blind = PRESETS["usaco-2024"].with_settings(title="Blind", seconds_to_first_word={schedule}, characters_per_second={pace})
 freeze("blind", blind)
 freeze("later", blind.with_settings(title="Later", seconds_to_first_word={hang}))
 """
@@ -54,7 +58,7 @@ def tutors(fake_provider_stack: Stack) -> Iterator[str]:
         "-v",
         "0",
         "-c",
-        MAKE_TUTORS.format(names=names, password=PASSWORD, schedule=SCHEDULE, hang=HANG),
+        MAKE_TUTORS.format(names=names, password=PASSWORD, schedule=SCHEDULE, pace=PACE, hang=HANG),
     )
     return iter(names)
 
