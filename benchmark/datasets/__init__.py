@@ -4,11 +4,12 @@ A new format needs one module that defines `IMPORTER`, and its name in `_MODULES
 what an importer reads to the database.
 """
 
+from functools import cache
 from importlib import import_module
 
 from benchmark.datasets.records import ImportedProblem, Importer, SkippedEntry, SourceError
 
-__all__ = ["FORMATS", "ImportedProblem", "Importer", "SkippedEntry", "SourceError"]
+__all__ = ["ImportedProblem", "Importer", "SkippedEntry", "SourceError", "formats"]
 
 _MODULES = (
     "usaco",
@@ -20,9 +21,13 @@ _MODULES = (
     "algosimbench",
 )
 
-_IMPORTERS: tuple[Importer, ...] = tuple(
-    import_module(f"benchmark.datasets.{module}").IMPORTER for module in _MODULES
-)
 
-FORMATS: dict[str, Importer] = {importer.name: importer for importer in _IMPORTERS}
-"""Importers by the name of their format."""
+@cache
+def formats() -> dict[str, Importer]:
+    """Return the importers by the name of their format.
+
+    The first call imports them with the readers of LaTeX, PDF and figures, which processes that import nothing need not
+    load.
+    """
+    loaded: list[Importer] = [import_module(f"{__name__}.{module}").IMPORTER for module in _MODULES]
+    return {importer.name: importer for importer in loaded}

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 
-from benchmark.datasets import FORMATS
+from benchmark.datasets import formats
 from benchmark.datasets.question_sets import QuestionsInUseError, import_question_set
 from benchmark.datasets.records import (
     CandidateRecord,
@@ -146,8 +146,8 @@ def import_problems(
     figures. All rows are written in one transaction after the whole source is read. Raises SourceError; then only blobs
     without rows may have been written.
     """
-    if format_name not in FORMATS:
-        raise SourceError(f"unknown format {format_name!r}; the formats are: {', '.join(FORMATS)}")
+    if format_name not in formats():
+        raise SourceError(f"unknown format {format_name!r}; the formats are: {', '.join(formats())}")
     _refuse_other_format(dataset_name, format_name)
     rows = Problem.objects.filter(dataset__name=dataset_name)
     stored = {
@@ -156,7 +156,7 @@ def import_problems(
     }
     result = DatasetImport(dataset_name)
     seen: set[str] = set()
-    with _PreparedFile() as changed, FORMATS[format_name].open_source(path, tests) as source:
+    with _PreparedFile() as changed, formats()[format_name].open_source(path, tests) as source:
         for done, entry in enumerate(source.entries, 1):
             if isinstance(entry, SkippedEntry):
                 result.skipped.append(entry)

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmark.methods.method import Chain, Method, Scoring
 from benchmark.methods.retrieval import Retrieved, RetrieveFunction, retrieve
-from benchmark.methods.settings import MethodSettings, combine_settings
+from benchmark.methods.settings import MethodSettings
 from benchmark.models import Generation
 from benchmark.prompts import SOLVE_TEMPLATES
 
@@ -78,7 +78,7 @@ def compose(retrievers: Sequence[Retriever], strategy: Strategy) -> Method:
         summary=" ".join(component.summary for component in components),
         source="; ".join(component.source for component in named),
         warning=" ".join(component.warning for component in components if component.warning),
-        settings=combine_settings(name, (component.settings for component in components)),
+        settings_classes=tuple(component.settings for component in components),
         templates=templates,
         needs_analysis=any(retriever.needs_analysis for retriever in retrievers),
         needs_verifier=strategy.needs_verifier,

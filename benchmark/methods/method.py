@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 
 from benchmark.methods.program_tester import ProgramTester
-from benchmark.methods.settings import MethodSettings
+from benchmark.methods.settings import MethodSettings, combine_settings
 from benchmark.models import Dataset, Generation, LanguageModel, Problem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
 from benchmark.providers import ModelSpec, Parameters
@@ -162,7 +163,8 @@ class Method:
     source: str
     warning: str
     """The text shown beside every figure of a control; blank for a method of the papers."""
-    settings: type[MethodSettings]
+    settings_classes: tuple[type[MethodSettings], ...]
+    """The settings of its components."""
     templates: Callable[[Any], tuple[str, ...]]
     """Returns the names of the templates of the prompts under given settings."""
     needs_analysis: bool
@@ -187,3 +189,8 @@ class Method:
     """The placeholder reply of a tutor's model in dry runs."""
     example: Callable[[], Example] = Example
     """Returns an example of a run with the default settings."""
+
+    @cached_property
+    def settings(self) -> type[MethodSettings]:
+        """The class with the settings of all components, made at the first use: a run needs the class of one method."""
+        return combine_settings(self.name, self.settings_classes)

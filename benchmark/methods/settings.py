@@ -121,10 +121,12 @@ class MethodSettings:
 S = TypeVar("S", bound=MethodSettings)
 
 
-def combine_settings(name: str, classes: Iterable[type[MethodSettings]]) -> type[MethodSettings]:
-    """Return a settings class of this name with the fields of all classes."""
+def combine_settings(name: str, classes: Sequence[type[MethodSettings]]) -> type[MethodSettings]:
+    """Return a settings class of this name with the fields of all classes; a single class as it is."""
+    if len(classes) == 1:
+        return classes[0]
     # Without the module name pydantic resolves annotations in the module of `type`.
-    plain: type[MethodSettings] = type(name, tuple(classes), {"__module__": __name__})
+    plain: type[MethodSettings] = type(name, (*classes,), {"__module__": __name__})
     return cast("type[MethodSettings]", dataclass(frozen=True)(plain))
 
 

@@ -163,7 +163,7 @@ def _method(arm: Arm) -> Method:
         summary=_SUMMARIES[arm],
         source="arms of slow programs (docs/slow-programs.md)",
         warning=warning,
-        settings=SlowSettings,
+        settings_classes=(SlowSettings,),
         templates=fixed_templates(*SOLVE_TEMPLATES, *SLOW_TEMPLATES),
         needs_analysis=False,
         needs_verifier=False,

@@ -9,10 +9,13 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
+from django.core.management import get_commands, load_command_class
 from django.template.loader import render_to_string
 from django.test import Client
 
 from config import supervisor
+from config.command_line import OWN_PACKAGES, CommandLine
 from config.version import VERSION
 from tests.stack import HANG, REPOSITORY
 
@@ -20,13 +23,28 @@ from tests.stack import HANG, REPOSITORY
 def test_ctrl_c_ends_a_command_with_a_message(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(arguments: list[str]) -> None:
+    def interrupted(command_line: CommandLine) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("django.core.management.execute_from_command_line", interrupted)
+    monkeypatch.setattr(CommandLine, "execute", interrupted)
     with pytest.raises(SystemExit, match="130"):
         runpy.run_path(str(REPOSITORY / "manage.py"), run_name="__main__")
     assert capsys.readouterr().err.strip() == "Interrupted. Stored results are kept."
+
+
+def test_only_commands_of_hintbench_start_without_the_checks_which_import_all_pages() -> None:
+    assert {app for app in settings.INSTALLED_APPS if (REPOSITORY / app).is_dir()} == OWN_PACKAGES
+    command_line = CommandLine(["manage.py"])
+    one_of_each = {app: name for name, app in sorted(get_commands().items()) if app in OWN_PACKAGES}
+    assert one_of_each.keys() == OWN_PACKAGES
+    for name in one_of_each.values():
+        assert command_line.fetch_command(name).requires_system_checks == [], name
+    for name in ("check", "createsuperuser", "migrate", "runserver"):
+        of_django = load_command_class(get_commands()[name], name)
+        assert command_line.fetch_command(name).requires_system_checks == of_django.requires_system_checks, (
+            name
+        )
+    assert command_line.fetch_command("createsuperuser").requires_system_checks == "__all__"
 
 
 @pytest.mark.parametrize("argument", ["version", "--version"])

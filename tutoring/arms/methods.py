@@ -64,7 +64,7 @@ def register_arm(
             summary=summary,
             source=f"{'automatic tutor' if tutor_reply else 'control arm'} of tutoring studies",
             warning=warning,
-            settings=settings,
+            settings_classes=(settings,),
             templates=lambda _settings: (),
             needs_analysis="analysis" in policy.knows,
             needs_verifier=False,

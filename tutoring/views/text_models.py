@@ -11,14 +11,13 @@ from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from tutoring.models import TextModelTraining
-from tutoring.review.text_model_requests import (
+from tutoring.review.text_model_decisions import (
     DecideTextModel,
-    RequestTextModelTraining,
     UseShippedTextModel,
     chosen_version,
     figure_rows,
-    material_of_site,
 )
+from tutoring.review.text_model_requests import RequestTextModelTraining, material_of_site
 from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, current_model
 from tutoring.views.requests import command_id, person_of
 from tutoring.views.review_requests import requested_page

@@ -14,7 +14,6 @@ from accounts.roles import Role
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = "Create an account and print its password once. With --reset, replace the password of an existing account."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -24,7 +24,6 @@ def refusal() -> str | None:
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Create an account for each role: demo-tutor, demo-reviewer … If they exist, reset their passwords."
     )

@@ -35,8 +35,6 @@ class Command(BaseCommand):
         "that every blob that a row names is stored. Both may be repeated; a copy continues where it was interrupted."
     )
 
-    requires_system_checks = []
-
     def add_arguments(self, parser: CommandParser) -> None:
         commands = parser.add_subparsers(dest="command", required=True)
         copy = commands.add_parser("copy", help="copy all blobs that the target lacks")

@@ -30,8 +30,6 @@ class Command(BaseCommand):
         "parameters always make the same questions."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True, metavar="NAME")
         parser.add_argument("--name", required=True, help="of the questions: letters, digits, - and _")

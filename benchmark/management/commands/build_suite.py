@@ -47,8 +47,6 @@ class Command(BaseCommand):
         "An interrupted build continues when the command is repeated; the same settings always give the same suite."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("problems", nargs="+", metavar="DATASET[/ID]")
         for kind, number in COUNTS.items():

@@ -21,7 +21,6 @@ from judge.management.tables import aligned
 
 
 class Command(run_baseline.Command):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Build a verifier for each problem: a brute-force oracle that passes the samples, a validator, generators, and "
         "the resulting suite of tests. With --model a model writes the programs; this is a run of the method "

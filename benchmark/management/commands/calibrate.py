@@ -18,9 +18,6 @@ class Command(BaseCommand):
         f"{100 * LEAST_COVERAGE:.0f} % minus two Monte Carlo errors."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-    requires_migrations_checks = False
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "name", choices=sorted(CALIBRATIONS), metavar="NAME", help=", ".join(sorted(CALIBRATIONS))

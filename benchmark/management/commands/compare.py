@@ -20,8 +20,6 @@ class Command(BaseCommand):
         "with intervals, McNemar's exact test with Holm's correction, verdict changes, and where chains diverge."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "runs",

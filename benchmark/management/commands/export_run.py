@@ -21,8 +21,6 @@ class Command(BaseCommand):
         "`import_run` reads on another site. Keys, addresses, statements and hidden tests stay here."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN")
         parser.add_argument("--output", required=True, type=Path, metavar="DIR", help="a new folder")

@@ -25,8 +25,6 @@ class Command(BaseCommand):
         "standard error. The exit status is 0 with or without a program."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", help="the text of a reply, in UTF-8; - is standard input")
         parser.add_argument("--language", required=True, metavar="L", help=", ".join(judge.LANGUAGES))

@@ -22,8 +22,6 @@ class Command(BaseCommand):
         "once with each version of the generators and of the judge."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("problem", metavar="DATASET/ID")
         parser.add_argument("file", type=Path, metavar="FILE", help="a source file")

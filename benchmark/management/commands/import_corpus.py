@@ -19,7 +19,6 @@ from benchmark.models.corpora import SHIPPED
 class Command(BaseCommand):
     """The command that imports a textbook. Imports are idempotent."""
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Import the articles of a textbook. The import synchronizes the corpus with the source: unchanged articles "
         "stay, changed ones are updated, missing ones are removed. An article that cannot be imported is skipped, "

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_slug
 from tqdm import tqdm
 
-from benchmark.datasets import FORMATS, SourceError
+from benchmark.datasets import SourceError, formats
 from benchmark.datasets.store import DatasetImport, import_problems
 from benchmark.models import Dataset
 
@@ -35,17 +35,15 @@ class Command(BaseCommand):
         "place. A problem that cannot be imported is skipped, and the reason is printed. If the whole source is "
         "invalid, nothing is imported."
     )
-    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "format", metavar="FORMAT", choices=sorted(FORMATS), help=", ".join(sorted(FORMATS))
-        )
+        known = dict(sorted(formats().items()))
+        parser.add_argument("format", metavar="FORMAT", choices=known, help=", ".join(known))
         parser.add_argument(
             "path",
             metavar="PATH",
             type=Path,
-            help="; ".join(f"{name}: {FORMATS[name].source}" for name in sorted(FORMATS)),
+            help="; ".join(f"{name}: {importer.source}" for name, importer in known.items()),
         )
         parser.add_argument("--dataset", metavar="NAME", required=True, help="letters, digits, - and _")
         parser.add_argument(
@@ -53,7 +51,7 @@ class Command(BaseCommand):
             metavar="DIR",
             type=Path,
             help="a folder with one folder of hidden tests per problem, for: "
-            + ", ".join(name for name, importer in sorted(FORMATS.items()) if importer.open_with_tests),
+            + ", ".join(name for name, importer in known.items() if importer.open_with_tests),
         )
         parser.add_argument(
             "--time-factor",

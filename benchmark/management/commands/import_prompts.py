@@ -16,8 +16,6 @@ class Command(BaseCommand):
         "executed. The commit is stored with every run that uses the folder."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("source", choices=["usaco"], help="usaco: the repository princeton-nlp/USACO")
         parser.add_argument("path", type=Path, metavar="PATH", help="the clone")

@@ -18,8 +18,6 @@ class Command(BaseCommand):
         "is written. Runs that are here already stay as they are."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path, metavar="DIR")
         parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")

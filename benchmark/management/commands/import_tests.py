@@ -20,7 +20,6 @@ FORMATS = ("usaco",)
 class Command(BaseCommand):
     """The command that imports official tests. Imports are idempotent."""
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Import official tests for problems that are already imported, from zip archives of contest problems or "
         "folders named by problem. Archives are matched by the links of the imported records. Imports are idempotent. "

@@ -23,8 +23,6 @@ class Command(BaseCommand):
         "verdict. For hidden tests, only verdict, time and memory are shown."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "file", type=Path, metavar="FILE", help="a source file, or a folder of source files"

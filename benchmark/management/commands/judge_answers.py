@@ -18,8 +18,6 @@ class Command(BaseCommand):
         "An interrupted command can be repeated."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN")
         parser.add_argument(

@@ -44,8 +44,6 @@ class Command(BaseCommand):
         "cannot be run is listed with its missing inputs."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--questions", required=True, metavar="NAME", help="as build_mcqs or an import named them"

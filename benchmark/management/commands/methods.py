@@ -16,8 +16,6 @@ class Command(BaseCommand):
         "settings and assumptions."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "method", nargs="?", choices=METHODS, help="describe this method and its settings"

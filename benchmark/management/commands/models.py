@@ -35,8 +35,6 @@ class Command(BaseCommand):
         "environment (docs/models.md)."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print the list as one JSON document")
         actions = parser.add_subparsers(dest="action", metavar="ACTION", help="default: list all models")

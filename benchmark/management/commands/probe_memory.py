@@ -50,8 +50,6 @@ class Command(BaseCommand):
         "model's cutoff are compared. Stored completions are not requested again."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--model", required=True, metavar=MODEL_METAVAR)
         parser.add_argument("--dataset", required=True, metavar="NAME")

@@ -33,8 +33,6 @@ class Command(BaseCommand):
         "Judgements are stored: an interrupted command can be repeated."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "sources", nargs="+", metavar="RUN|FILE", help="runs, or eval_results_….json files"

@@ -16,8 +16,6 @@ class Command(BaseCommand):
         "how replies ended, tokens, cost, faults and the manifest."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN")
         parser.add_argument("--format", choices=FORMATS, default="text")

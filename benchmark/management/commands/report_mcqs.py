@@ -15,8 +15,6 @@ class Command(BaseCommand):
         "Print accuracy, mean reciprocal rank, positions, failures by label and tokens of runs of run_mcqs."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN")
         parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")

@@ -44,8 +44,6 @@ class Command(BaseCommand):
         "stopped and repeated; stored representations are not requested again."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True, metavar="NAME")
         parser.add_argument("--model", required=True, metavar=MODEL_METAVAR)

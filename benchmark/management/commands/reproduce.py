@@ -19,9 +19,6 @@ class Command(BaseCommand):
         f"exit status is 0 if all are computed and agree. Names: {', '.join(sorted(REPRODUCTIONS))}."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-    requires_migrations_checks = False
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("names", nargs="*", metavar="NAME", help="default: all")
         parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of the published data")

@@ -47,8 +47,6 @@ class Command(BaseCommand):
         "textbook, best first."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True)
         parser.add_argument(

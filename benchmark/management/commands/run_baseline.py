@@ -84,8 +84,6 @@ class Command(BaseCommand):
         f"and settings. Profiles: {_SUMMARIES}."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", metavar="NAME")
         parser.add_argument(

@@ -62,8 +62,6 @@ class Command(BaseCommand):
         "Missing representations are generated first, once for all runs."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--questions", metavar="NAME", help="as build_mcqs or an import named them")
         parser.add_argument("--task", choices=SimilarityRun.Task.values)

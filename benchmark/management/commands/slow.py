@@ -20,8 +20,6 @@ class Command(BaseCommand):
         "compare runs of the arms slow-* with a run of slow-told over the same start programs."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         commands = parser.add_subparsers(dest="subcommand", required=True)
         starts = commands.add_parser("starts", help="the start programs of a dataset")

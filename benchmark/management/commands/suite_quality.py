@@ -18,8 +18,6 @@ class Command(BaseCommand):
         "the checker accepts empty or truncated outputs. Stored judgements are used again."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("problems", nargs="+", metavar="DATASET[/ID]")
         which = parser.add_mutually_exclusive_group()

@@ -49,8 +49,6 @@ class Command(BaseCommand):
         "random choice, and how often oracles are right. Results are stored and used again."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         whose = parser.add_mutually_exclusive_group(required=True)
         whose.add_argument("--dataset", metavar="NAME", help="its imported candidates")

@@ -29,8 +29,6 @@ class Command(BaseCommand):
         "studies."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("dataset", metavar="DATASET")
         parser.add_argument("--samples-only", action="store_true", help="leave the hidden tests out")

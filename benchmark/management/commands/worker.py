@@ -9,7 +9,6 @@ from benchmark.worker.worker import run
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this process does not need
     help = (
         "Take jobs from the queues until SIGTERM or Ctrl-C. Judge workers run programs and have no keys of providers: "
         "start as many as there are cores for judging. Model workers call models and run no programs: one per host is "

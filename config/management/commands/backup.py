@@ -19,7 +19,6 @@ class Command(BaseCommand):
         "Write a backup of database, blobs and secrets into a new folder below DIR, and delete the oldest backups "
         "there. The site may run meanwhile."
     )
-    requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("dir", type=Path, help="folder of the backups, private to you")

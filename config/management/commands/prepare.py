@@ -28,7 +28,6 @@ class Command(BaseCommand):
         "changed, and create the demo accounts if there are no accounts. Prints the demo logins with an unchanged "
         "password."
     )
-    requires_system_checks = []  # the checks load every page, and ./run waits for this command
 
     def handle(self, *_: Any, **__: Any) -> None:
         make_private_folder(settings.VAR)

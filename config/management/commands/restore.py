@@ -16,7 +16,6 @@ class Command(BaseCommand):
         "Restore a backup into this installation (HINTBENCH_VAR and DATABASE_URL), which must be empty. The backup is "
         "checked first, and nothing is changed if it is damaged."
     )
-    requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("dir", type=Path, help="a backup, or a folder of backups: then its newest one")

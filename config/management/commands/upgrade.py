@@ -21,7 +21,6 @@ LASTING = ("tutoring_session", "tutoring_event", "benchmark_problem", "benchmark
 
 class Command(BaseCommand):
     help = "Write a backup, migrate the database to this version, check it, and print how to go back."
-    requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -39,8 +39,6 @@ class Command(BaseCommand):
     help = (
         "Judge every labelled submission of ICPC problem packages and compare the verdicts with the labels."
     )
-    requires_system_checks: list[str] = []
-    requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command, load_command_clas
 from django.test import Client
 
 from benchmark import judging
-from benchmark.datasets import FORMATS, ImportedProblem, Importer, SkippedEntry
+from benchmark.datasets import ImportedProblem, Importer, SkippedEntry, formats
 from benchmark.datasets.records import Source, TestRecord
 from benchmark.models import Problem
 from judge import Checker
@@ -47,7 +47,7 @@ def read_sum(line: str) -> ImportedProblem | SkippedEntry:
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FORMATS, NAME, Importer(NAME, "a file of sums", open_sums))
+    monkeypatch.setitem(formats(), NAME, Importer(NAME, "a file of sums", open_sums))
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_the_help_lists_a_registered_format_with_its_source() -> None:
     command = load_command_class("benchmark", "import_problems")
     text = " ".join(command.create_parser("manage.py", "import_problems").format_help().split())
     assert f"{NAME}: a file of sums" in text
-    for name, importer in FORMATS.items():
+    for name, importer in formats().items():
         assert f"{name}: {importer.source}" in text.replace("- ", "-")
 
 

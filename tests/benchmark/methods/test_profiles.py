@@ -12,7 +12,7 @@ from benchmark.reports.formatting import non_default_settings
 
 EVERYTHING: Any = combine_settings(
     "Everything",
-    (METHODS[name].settings for name in ("semantic+episodic+reflexion", "refine", "verifier", "algo-tags")),
+    [METHODS[name].settings for name in ("semantic+episodic+reflexion", "refine", "verifier", "algo-tags")],
 )
 
 

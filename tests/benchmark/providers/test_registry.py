@@ -57,18 +57,24 @@ def test_practice_and_simulated_models_are_scripted():
 
 
 @pytest.mark.slow
-def test_no_sdk_is_loaded_before_a_provider_is_opened_nor_what_only_others_need_by_a_baseline():
+def test_no_process_loads_sdks_before_a_provider_is_opened_nor_code_that_only_others_need():
     program = (
         "import sys, benchmark.providers as p; p.is_scripted(p.parse_model_spec('openai:x')); "
         "print({'openai', 'anthropic', 'httpx2', 'httpx', 'pydantic'} & sys.modules.keys()); "
         "import django; django.setup(); import benchmark.management.commands.run_baseline; "
-        "print({'benchmark.datasets', 'benchmark.rendering', 'tutoring.actions'} & sys.modules.keys())"
+        "print({'benchmark.datasets', 'benchmark.rendering', 'tutoring.actions'} & sys.modules.keys()); "
+        "import benchmark.management.commands.worker as worker; "
+        "from django.utils.module_loading import import_string; "
+        "[import_string(sweep) for kind in worker.WorkerKind for sweep in kind.sweeps]; "
+        "import tutoring.management.commands.streamer; "
+        "print({'tutoring.rules.detectors.text_model', 'tutoring.rules.reading', 'benchmark.datasets.usaco', "
+        "'benchmark.rendering', 'tutoring.views', 'benchmark.views'} & sys.modules.keys())"
     )
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
     )
-    assert done.stdout.split("\n") == ["set()", "set()", ""]
+    assert done.stdout.split("\n") == ["set()", "set()", "set()", ""]
 
 
 def test_parameters_keep_only_what_was_asked_for():

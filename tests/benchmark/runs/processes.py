@@ -10,9 +10,9 @@ from pathlib import Path
 
 import dj_database_url
 from django.conf import settings
-from django.core.management import execute_from_command_line
 from django.db import connections
 
+from config.command_line import CommandLine
 from tests.stack import HANG
 
 FORKS = multiprocessing.get_context("forkserver")
@@ -84,4 +84,4 @@ def _run(
     use_var(*place)
     for name, value in values.items():
         setattr(settings, name, value)
-    execute_from_command_line(["manage.py", *arguments])
+    CommandLine(["manage.py", *arguments]).execute()

@@ -20,8 +20,6 @@ class Command(BaseCommand):
         f"left out with the reason. {FORM}"
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "runs", nargs="+", metavar="RUN", help="runs of session arms with one protocol and one model"

@@ -19,8 +19,6 @@ class Command(BaseCommand):
         f"the guard, money by role, and the gain by student and tutor (docs/automatic-tutor.md). {FORM}"
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "runs", nargs="+", metavar="RUN", help="runs of session-tutor, also of several students"

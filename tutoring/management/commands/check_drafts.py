@@ -23,7 +23,6 @@ class WrittenDraft(NamedTuple):
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Check drafts of a tutor's next message against the rules, as the session's page does, and print the findings "
         "for each draft. Hidden tests are not read. No finding does not mean that a message is allowed."

@@ -22,7 +22,6 @@ from tutoring.models import RuleCheck, Session
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Check the tutors' messages of all closed sessions against the current rule set and store the findings. "
         "Sessions without a change since their last check are skipped."

@@ -45,7 +45,6 @@ class Demonstration:
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Design, freeze, hold and close a simulated study on the practice problems, so that its pages can be read. "
         "A second run says what exists. Needs no network and no other process."

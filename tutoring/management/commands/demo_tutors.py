@@ -15,7 +15,6 @@ TUTORS = {"honest": "none", "paraphraser": "none", "leaker": "analysis"}
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Hold sessions of simulated students with simulated tutors and with the neutral arm on the practice problems, "
         "measure what the tutors give away, and print the figures. A second run prints the stored figures. Needs no "

@@ -26,8 +26,6 @@ class Command(BaseCommand):
         f"cost plane and learning inside a study (docs/effort.md). {FORM}"
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         selection = parser.add_mutually_exclusive_group(required=True)
         selection.add_argument("--human", metavar="FILTER", help="sessions of people: all, or conditions")

@@ -29,7 +29,6 @@ CHUNK = 200
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Write recorded sessions with their submitted reviews. jsonl and csv are written to standard output. html, "
         "inspect and datasets are written as files in a folder, and their paths are printed. import_trajectories "

@@ -27,7 +27,6 @@ _FIELDS = {field.serialization_alias or name: name for name, field in Rules.mode
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Freeze a preset with other settings under a name. An existing name gets a new version if anything changed. "
         "Tutors choose among the newest versions; started sessions keep their version."

@@ -21,7 +21,6 @@ Read = tuple[str, dict[str, Any], Problem | None]
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Import recorded tutoring sessions: the authors' [{role, content}] files (.json) or our own .jsonl."
     )

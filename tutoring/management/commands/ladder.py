@@ -18,8 +18,6 @@ class Command(BaseCommand):
         f"the neutral arm, and intended against settled levels (docs/ladder.md). {FORM}"
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--human",

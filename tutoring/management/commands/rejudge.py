@@ -54,8 +54,6 @@ class Command(BaseCommand):
         "rejudgings."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         selection = parser.add_argument_group("selection")
         selection.add_argument(

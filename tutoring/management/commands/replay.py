@@ -58,8 +58,6 @@ class Command(BaseCommand):
         "again."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
-
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--model", metavar=MODEL_METAVAR)
         parser.add_argument(

@@ -10,7 +10,6 @@ from tutoring.withdrawal import expired_sessions, retain
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Print which sessions are older than the retention period. With --erase, erase them; this cannot be undone. "
         "Workers do so each hour if RETENTION_DAYS is set."

@@ -18,7 +18,6 @@ DEFAULT_CORPUS = settings.BASE_DIR / "tests" / "tutoring" / "rules" / "drafts" /
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Check labelled drafts with all detectors. Print, for each clause, the recall and the precision, and the share "
         "of allowed messages with a finding, with Wilson intervals. A notice counts like a warning."

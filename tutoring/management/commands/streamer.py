@@ -13,7 +13,6 @@ from tutoring.replies.streamer import Streamer
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this process does not need
     help = "Write the models' replies in tutoring sessions until stopped. Several streamers may run at once."
 
     def add_arguments(self, parser: CommandParser) -> None:

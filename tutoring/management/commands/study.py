@@ -41,8 +41,6 @@ class Command(BaseCommand):
         "of a study, NAME@VERSION an older version."
     )
 
-    requires_system_checks = []  # the checks import all pages, which this command does not need
-
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
         listing = actions.add_parser("list", help="list all studies with their states")

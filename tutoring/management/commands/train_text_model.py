@@ -22,7 +22,6 @@ from tutoring.rules.text_model import packed, write
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = (
         "Train the text model of the draft check on labelled drafts, the examples of the codebook and the messages of "
         "this site's settled reviews. Print the figures of a cross-validation that leaves writers and their problems "

@@ -10,7 +10,6 @@ from tutoring.withdrawal import WithdrawalRefusedError, count_of, withdraw_conse
 
 
 class Command(BaseCommand):
-    requires_system_checks = []  # the checks import all pages, which this command does not need
     help = "Print what the withdrawal of a person's consent erases. With --erase, erase it; this cannot be undone."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
