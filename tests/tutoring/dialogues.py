@@ -15,8 +15,11 @@ from tutoring.actions import AcceptConsent, Execute, SendMessage, StartSession
 from tutoring.models import Event, Protocol, Session
 from tutoring.models.payloads import Mode
 from tutoring.protocols import consent_hash, rules_of
+from tutoring.replies.claimed_reply import ClaimedReply
+from tutoring.replies.claims import claim_replies
+from tutoring.replies.endings import finish_reply
 from tutoring.replies.model_answer import ModelAnswer
-from tutoring.replies.storage import ClaimedReply, Delta, append_deltas, claim_replies, finish_reply
+from tutoring.replies.pieces import Delta, append_deltas
 
 RIGHT = "Here it is.\n\n```python\nprint(2 * int(input()))\n```\n"
 WRONG = "Here it is.\n\n```python\nprint(3 * int(input()))\n```\n"

@@ -27,7 +27,7 @@ from tests.tutoring.studies.designs import design_data  # noqa: E402
 from tutoring.actions import AcceptConsent, Execute, SendMessage  # noqa: E402
 from tutoring.models import Assignment, Event, Protocol, Reply, Review, Session  # noqa: E402
 from tutoring.protocols import consent_hash, rules_of  # noqa: E402
-from tutoring.replies.storage import claim_replies  # noqa: E402
+from tutoring.replies.claims import claim_replies  # noqa: E402
 from tutoring.review.actions import ClaimNext  # noqa: E402
 from tutoring.review.bulk_assignment import AssignMatching, SessionFilter  # noqa: E402
 from tutoring.studies.actions import FreezeStudy, OfferNext, StartAssigned  # noqa: E402

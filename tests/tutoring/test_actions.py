@@ -13,8 +13,10 @@ from benchmark.models import Judgement, Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.actions import AskAgain, CloseSession, Invalidate, StopReply, record_verdict
 from tutoring.models import Event, Protocol, Reply, Session
+from tutoring.replies.claims import claim_replies
+from tutoring.replies.endings import fail_reply, finish_reply
 from tutoring.replies.model_answer import ModelAnswer
-from tutoring.replies.storage import Delta, append_deltas, claim_replies, fail_reply, finish_reply
+from tutoring.replies.pieces import Delta, append_deltas
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import tutor_view
 

@@ -10,8 +10,9 @@ from tests.fake_providers import FakeProviders, Script
 from tests.tutoring.dialogues import SessionUnderTest
 from tests.tutoring.test_trajectories import imported, run, wipe
 from tutoring.models.payloads import ReplyFinished
+from tutoring.replies.endings import finish_reply
 from tutoring.replies.model_answer import ModelAnswer
-from tutoring.replies.storage import Delta, append_deltas, finish_reply
+from tutoring.replies.pieces import Delta, append_deltas
 from tutoring.replies.streamer import ActiveReply, Streamer
 
 BLOCKS = ({"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"},)

@@ -15,8 +15,8 @@ from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.actions import AskAgain, record_verdict
 from tutoring.models import Event, Protocol, Session
 from tutoring.models.payloads import ReplyFinished
+from tutoring.replies.endings import fail_reply, finish_reply
 from tutoring.replies.model_answer import ModelAnswer
-from tutoring.replies.storage import fail_reply, finish_reply
 from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.projections import COUNTERS, counters_of
 

@@ -37,7 +37,8 @@ password = make_password("{password}")  # once: hashing is slow
 tutors = User.objects.bulk_create(User(username=name, password=password) for name in {names})
 Group.objects.get(name="tutor").user_set.add(*tutors)
 from tutoring.protocols import PRESETS, freeze
-blind = PRESETS["usaco-2024"].with_settings(title="Blind", seconds_to_first_word={schedule}, characters_per_second={pace})
+schedule = {{"seconds_to_first_word": {schedule}, "characters_per_second": {pace}}}
+blind = PRESETS["usaco-2024"].with_settings(title="Blind", **schedule)
 freeze("blind", blind)
 freeze("later", blind.with_settings(title="Later", seconds_to_first_word={hang}))
 """

@@ -13,7 +13,7 @@ from tests.tutoring.dialogues import SessionUnderTest, start
 from tutoring.models import Event, Protocol
 from tutoring.models.payloads import ReplyFinished
 from tutoring.protocols import freeze, rules_of
-from tutoring.replies.storage import Delta, append_deltas
+from tutoring.replies.pieces import Delta, append_deltas
 from tutoring.sessions.conversation import tutor_view
 from tutoring.sessions.masking import MASK, Names, StreamMask, mask
 

@@ -23,8 +23,8 @@ from benchmark.processes import Heartbeat
 from config.logs import formatter, secrets
 from tests.tutoring.dialogues import SessionUnderTest
 from tutoring.models import Reply
+from tutoring.replies.endings import fail_reply
 from tutoring.replies.model_answer import ModelAnswer
-from tutoring.replies.storage import fail_reply
 
 TOKEN = "canary-of-a-metrics-token"
 

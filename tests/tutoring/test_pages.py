@@ -22,7 +22,7 @@ from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest
 from tutoring.actions import AcceptConsent
 from tutoring.models import Consent, Draft, Event, Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
-from tutoring.replies.storage import claim_replies
+from tutoring.replies.claims import claim_replies
 from tutoring.sessions.conversation import EventView, LatestProgram, SessionStatus, TutorView, tutor_view
 
 AS_PAGE = {"Accept": "application/json"}

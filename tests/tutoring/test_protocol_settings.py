@@ -22,7 +22,7 @@ from tutoring.actions import ConsentMissingError, StartSession, StopReply
 from tutoring.checks.checking import check_session
 from tutoring.models import Consent, Event, Protocol, Reply
 from tutoring.protocols import RulesError, freeze, rules_of
-from tutoring.replies.storage import Delta
+from tutoring.replies.pieces import Delta
 from tutoring.replies.streamer import FLUSH_INTERVAL, ActiveReply
 from tutoring.review.content import labelled_messages
 from tutoring.sessions.context import RefusedError

@@ -31,8 +31,8 @@ from tutoring.actions import (
 )
 from tutoring.actions.base import SessionAction
 from tutoring.protocols import PRESETS, freeze, rules_of
+from tutoring.replies.endings import fail_reply
 from tutoring.replies.model_answer import ModelAnswer
-from tutoring.replies.storage import fail_reply
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import PageCommand, TutorView, session_for_tutor, tutor_view
 from tutoring.views.socket import Cursor, SessionConsumer

@@ -23,16 +23,11 @@ from tests.tutoring.dialogues import RIGHT, SessionUnderTest, start
 from tutoring.actions import AskAgain
 from tutoring.models import Event, Protocol, Reply
 from tutoring.protocols import PRESETS, freeze, rules_of
+from tutoring.replies.claimed_reply import ClaimedReply
+from tutoring.replies.claims import restart_reply
+from tutoring.replies.endings import fail_reply, finish_reply, persist_answer
 from tutoring.replies.model_answer import ModelAnswer
-from tutoring.replies.storage import (
-    ClaimedReply,
-    Delta,
-    append_deltas,
-    fail_reply,
-    finish_reply,
-    persist_answer,
-    restart_reply,
-)
+from tutoring.replies.pieces import Delta, append_deltas
 from tutoring.replies.streamer import FLUSH_INTERVAL, ActiveReply
 from tutoring.sessions.conversation import tutor_view
 

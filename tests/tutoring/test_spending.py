@@ -30,17 +30,11 @@ from tutoring.actions import AskAgain
 from tutoring.checks import model_checking
 from tutoring.models import Draft, Event, Protocol, Reply, RuleCheck, Session
 from tutoring.protocols import freeze, rules_of
+from tutoring.replies.claimed_reply import ClaimedReply
+from tutoring.replies.claims import claim_replies, restart_reply
+from tutoring.replies.endings import fail_reply, finish_reply, persist_answer
 from tutoring.replies.model_answer import ModelAnswer
-from tutoring.replies.storage import (
-    ClaimedReply,
-    Delta,
-    append_deltas,
-    claim_replies,
-    fail_reply,
-    finish_reply,
-    persist_answer,
-    restart_reply,
-)
+from tutoring.replies.pieces import Delta, append_deltas
 from tutoring.replies.streamer import ActiveReply, Streamer
 from tutoring.sessions.context import RefusedError
 

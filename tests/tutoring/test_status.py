@@ -18,8 +18,8 @@ from config.status import Queue, read_status
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import SessionUnderTest
 from tutoring.models import Assignment, Study
+from tutoring.replies.endings import fail_reply
 from tutoring.replies.model_answer import ModelAnswer
-from tutoring.replies.storage import fail_reply
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from benchmark import judging
 from tests.benchmark.processes import killed_process
 from tests.tutoring.dialogues import RIGHT, SessionUnderTest
 from tutoring.models import Event, Reply, Session
-from tutoring.replies.storage import claim_replies
+from tutoring.replies.claims import claim_replies
 from tutoring.sweeps import record_missed_verdicts
 
 

@@ -26,8 +26,10 @@ from tutoring.actions import AskAgain
 from tutoring.models import Event, Protocol, Reply, Session
 from tutoring.protocols import PRESETS, Rules, freeze, rules_of
 from tutoring.replies import streamer as streamer_module
+from tutoring.replies.claimed_reply import ClaimedReply
+from tutoring.replies.endings import fail_reply
 from tutoring.replies.model_answer import ModelAnswer
-from tutoring.replies.storage import ClaimedReply, fail_reply, record_call
+from tutoring.replies.pieces import record_call
 from tutoring.replies.streamer import FLUSH_INTERVAL, ActiveReply, Streamer
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import tutor_view

@@ -15,7 +15,7 @@ from accounts.roles import Role, has_role
 from tutoring.models import Session
 from tutoring.models.payloads import CommandRefused
 from tutoring.sessions.context import RefusedError
-from tutoring.sessions.recording import append_event, lock_session
+from tutoring.sessions.recording import append_event
 
 logger = structlog.get_logger(__name__)
 
@@ -34,7 +34,7 @@ class SessionAction(ABC):
         Raises PermissionDenied, Session.DoesNotExist, or RefusedError, which is also recorded as an event.
         """
         with transaction.atomic():
-            session = lock_session(self.session_id)
+            session = Session.objects.get_locked(self.session_id)
             self.check_person(session)
             earlier = session.events.filter(command=self.command).first()
             if earlier is None:

@@ -18,7 +18,7 @@ from tutoring.scores.growth import request_growth
 from tutoring.scores.program_scores import request_scores
 from tutoring.sessions.assignments import end_assignment
 from tutoring.sessions.context import RefusedError, SessionContext
-from tutoring.sessions.recording import append_event, lock_session
+from tutoring.sessions.recording import append_event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class CloseSession(SessionAction):
 def close_expired(session_id: UUID, reason: str) -> bool:
     """Close a session whose time has expired as abandoned. Return False if it cannot be closed now."""
     with transaction.atomic():
-        session = lock_session(session_id)
+        session = Session.objects.get_locked(session_id)
         if SessionContext.of(session).refusal("close") is not None:
             return False
         append_event(session, SessionClosed(reason=reason, outcome=Session.Outcome.ABANDONED))

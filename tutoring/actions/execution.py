@@ -26,7 +26,7 @@ from tutoring.scores.growth import request_growth
 from tutoring.scores.program_scores import request_scores
 from tutoring.sessions.assignments import end_assignment, speed_scope
 from tutoring.sessions.context import SessionContext
-from tutoring.sessions.recording import append_event, lock_session
+from tutoring.sessions.recording import append_event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ def record_sample_result(judgement: Judgement) -> None:
     waiting = Session.objects.filter(sample_judgement=judgement).values_list("pk", flat=True)
     for session_id in waiting:
         with transaction.atomic():
-            session = lock_session(session_id)
+            session = Session.objects.get_locked(session_id)
             if session.sample_judgement_id != judgement.pk:
                 continue
             session.sample_judgement = None
@@ -115,7 +115,7 @@ def record_verdict(judgement: Judgement, **_: Any) -> None:
     )
     for session_id in waiting:
         with transaction.atomic():
-            session = lock_session(session_id)
+            session = Session.objects.get_locked(session_id)
             if session.state != Session.State.JUDGING or session.judgement_id != judgement.pk:
                 continue
             if judgement.state == Judgement.State.FAILED:

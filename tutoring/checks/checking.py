@@ -19,11 +19,10 @@ from tutoring.checks.level_cap import cap_findings, cap_warnings, levels_above_c
 from tutoring.checks.recording import basis_of, record_check
 from tutoring.models import Draft, Event, Finding, Reply, RuleCheck, Session
 from tutoring.models.payloads import DraftCheckRecord, MessageSent, ReplyFinished
-from tutoring.protocols import PRESETS, Rules, recorded_rules, rules_of
+from tutoring.protocols import PRESETS, Rules, recorded_rules, rules_of_session
 from tutoring.rules import Detection, MessageContext, TutorMaySay, current_rule_set
 from tutoring.rules.detectors import detect, detectors
 from tutoring.sessions.context import RefusedError, SessionContext
-from tutoring.sessions.recording import lock_session
 
 MAXIMUM_CHECKED = 20_000
 """Characters of the longest draft that is checked. A longer message cannot be sent."""
@@ -88,12 +87,11 @@ class CheckDraft:
         session = Session.objects.select_related("protocol", "problem").get(
             pk=self.session_id, tutor=self.person, protocol__isnull=False
         )
-        assert session.protocol is not None
         if len(self.text) > MAXIMUM_CHECKED:
             raise RefusedError(
                 f"The draft has {len(self.text):,} characters; at most {MAXIMUM_CHECKED:,} can be checked."
             )
-        return session, rules_of(session.protocol)
+        return session, rules_of_session(session)
 
     @staticmethod
     def _context(session: Session, rules: Rules) -> MessageContext:
@@ -112,7 +110,7 @@ class CheckDraft:
 
     def _store(self, found: list[dict[str, Any]]) -> None:
         with transaction.atomic():
-            session = lock_session(self.session_id)
+            session = Session.objects.get_locked(self.session_id)
             if session.replies.filter(state__in=Reply.UNFINISHED).exists():
                 return  # the message was sent meanwhile and records its own check
             draft, _ = Draft.objects.get_or_create(session=session)

@@ -41,6 +41,14 @@ class SessionQuerySet(models.QuerySet["Session"]):
         found = self.in_bulk(chosen)
         return [found[key] for key in chosen if key in found]
 
+    def get_locked(self, key: uuid.UUID) -> Session:
+        """Return the session, its row locked until the transaction ends: commands on a session run one after another.
+
+        PostgreSQL locks the row. On SQLite the whole transaction holds the write lock (IMMEDIATE). Raises
+        Session.DoesNotExist.
+        """
+        return self.select_for_update(of=("self",)).select_related("protocol", "problem", "model").get(pk=key)
+
 
 class Session(models.Model):
     """One attempt of one tutor at one problem under one protocol, or an imported trajectory.

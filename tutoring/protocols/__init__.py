@@ -291,6 +291,12 @@ def rules_of(protocol: Protocol) -> Rules:
     return Rules.from_json(protocol.rules, f"protocol {protocol}")
 
 
+def rules_of_session(session: Session) -> Rules:
+    """Return the rules of a session that was held here, and not imported. Raises RulesError."""
+    assert session.protocol is not None
+    return rules_of(session.protocol)
+
+
 def recorded_rules(session: Session) -> Rules | None:
     """Return the rules of the session's protocol, those in its record if it was imported, None if unknown.
 

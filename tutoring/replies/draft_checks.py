@@ -32,7 +32,7 @@ from tutoring.checks import model_checker
 from tutoring.checks.contexts import draft_context
 from tutoring.checks.draft_checker import Question
 from tutoring.models import DraftCheckRequest, Session
-from tutoring.protocols import rules_of
+from tutoring.protocols import rules_of_session
 from tutoring.replies.model_drafts import OpenProvider
 from tutoring.rules import RuleSet
 
@@ -124,8 +124,7 @@ def _read(claimed: DraftCheckRequest) -> _Check:
     """Return what the call needs. Raises one of _NOT_ASKED if the model is not to be called."""
     row = DraftCheckRequest.objects.select_related("session__problem", "session__protocol").get(pk=claimed.pk)
     session = row.session
-    assert session.protocol is not None
-    rules = rules_of(session.protocol)
+    rules = rules_of_session(session)
     context = draft_context(session, list(session.events.all()), rules.tutor_may_say)
     question = Question.about(row.text, context, rules)
     if session.state != Session.State.OPEN or question.basis != row.basis:

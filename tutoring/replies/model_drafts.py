@@ -51,7 +51,7 @@ from tutoring.rules import MessageContext
 from tutoring.sessions.context import SessionContext
 from tutoring.sessions.dialogue import model_messages
 from tutoring.sessions.model_drafts import draft_account, since_last_message, tutor_model_of
-from tutoring.sessions.recording import append_event, lock_session
+from tutoring.sessions.recording import append_event
 from tutoring.sessions.spending import SPENDING_LIMIT
 
 logger = logging.getLogger(__name__)
@@ -282,7 +282,7 @@ def _store_call(draft: Draft, reply: ModelReply | None, broken_off: int) -> None
 def _finish(claimed: DraftRequest, outcome: _Outcome) -> None:
     """End the request with its event, unless the tutor went on without the draft."""
     session_id = DraftRequest.objects.values_list("session", flat=True).get(pk=claimed.pk)
-    session = lock_session(session_id)
+    session = Session.objects.get_locked(session_id)
     try:
         _refuse_unwanted(claimed, session)
     except _DroppedError:

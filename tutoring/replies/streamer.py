@@ -46,21 +46,13 @@ from benchmark.providers import (
     stream_with_retries,
 )
 from tutoring.notifications import STREAMERS, TextChunk, notify_storage_delay, notify_text
+from tutoring.replies.claimed_reply import ClaimedReply
+from tutoring.replies.claims import claim_replies, refuse_over_cap, restart_reply
 from tutoring.replies.draft_checks import check_draft, claim_draft_checks
+from tutoring.replies.endings import fail_reply, finish_reply, persist_answer
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.model_drafts import claim_drafts, write_draft
-from tutoring.replies.storage import (
-    ClaimedReply,
-    Delta,
-    append_deltas,
-    claim_replies,
-    fail_reply,
-    finish_reply,
-    persist_answer,
-    record_call,
-    refuse_over_cap,
-    restart_reply,
-)
+from tutoring.replies.pieces import Delta, append_deltas, record_call
 from tutoring.sessions.spending import NOT_CALLED, SPENDING_LIMIT
 
 logger = logging.getLogger(__name__)

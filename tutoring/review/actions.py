@@ -46,7 +46,6 @@ from tutoring.review.slots import (
 from tutoring.rules import RuleSet, current_rule_set, rule_set
 from tutoring.sessions.assignments import is_of_blind_study
 from tutoring.sessions.context import RefusedError
-from tutoring.sessions.recording import lock_session
 
 LONGEST_PAUSE = 120
 """Seconds between two saves that count at most as the reviewer's time."""
@@ -148,7 +147,7 @@ class ClaimNext(ReviewAction):
         waiting = waiting_for_adjudication if self.adjudicates else waiting_for_review
         queue = of_origins(waiting(self.person, version, now), self.origins)
         for session_id in queue.values_list("pk", flat=True).iterator(50):
-            session = lock_session(session_id)
+            session = Session.objects.get_locked(session_id)
             slot = free_slot(session, version, now, adjudicates=self.adjudicates)
             if slot is None or is_own(session, self.person):
                 continue
@@ -183,7 +182,7 @@ class Assign(ReviewAction):
 
     def perform(self, now: datetime) -> None:
         self.require(Role.ADMIN)
-        session = lock_session(self.session_id)
+        session = Session.objects.get_locked(self.session_id)
         version = current_rule_set().version
         disputed = ReviewOutcome.objects.filter(session=session, rule_set=version, verdict="").exists()
         name = self.reviewer.get_username()
@@ -212,7 +211,7 @@ class Withdraw(ReviewAction):
     def perform(self, _now: datetime) -> None:
         self.require(Role.ADMIN)
         review = Review.objects.get(pk=self.review_id)
-        session = lock_session(review.session_id)
+        session = Session.objects.get_locked(review.session_id)
         review.refresh_from_db()
         if review.assigned_by_id is None:
             raise RefusedError(
@@ -236,7 +235,7 @@ class OwnReviewAction(ReviewAction):
 
     def perform(self, now: datetime) -> None:
         review = Review.objects.select_related("session").get(pk=self.review_id, reviewer=self.person)
-        session = lock_session(review.session_id)
+        session = Session.objects.get_locked(review.session_id)
         review.refresh_from_db()
         self.require(role_for(review.adjudicates))
         if review.state != Review.State.OPEN:

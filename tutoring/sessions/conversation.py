@@ -39,7 +39,7 @@ from tutoring.models.payloads import (
     SessionOpened,
     VerdictRecorded,
 )
-from tutoring.protocols import Rules, TutorSees, rules_of
+from tutoring.protocols import Rules, TutorSees, rules_of_session
 from tutoring.sessions.assignments import is_concealed
 from tutoring.sessions.budgets import SessionBudget
 from tutoring.sessions.context import OPERATOR_KINDS, Command, SessionContext, is_empty
@@ -287,8 +287,7 @@ def page_refusals(context: SessionContext) -> dict[PageCommand, str | None]:
 
 def status_for_tutor(session: Session) -> SessionStatus:
     """Return the status of the session. The outcome is empty if the protocol hides the verdict it comes from."""
-    assert session.protocol is not None
-    return _status(session, rules_of(session.protocol))
+    return _status(session, rules_of_session(session))
 
 
 def _status(session: Session, rules: Rules) -> SessionStatus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutoring.models import Session
-from tutoring.protocols import rules_of
+from tutoring.protocols import rules_of_session
 from tutoring.sessions.conversation import SHOWN_TO_TUTORS, event_view, status_for_tutor
 
 SCHEMA = "hintbench-own-session/1"
@@ -16,8 +16,7 @@ RECORDED = ("events",)
 
 def own_record(session: Session, concealed: bool) -> dict[str, Any]:
     """Return the session as plain JSON values. Of a concealed session of a study, the protocol stays unnamed."""
-    assert session.protocol is not None
-    rules, status = rules_of(session.protocol), status_for_tutor(session)
+    rules, status = rules_of_session(session), status_for_tutor(session)
     shown = [event for event in session.events.all() if event.kind in SHOWN_TO_TUTORS]
     events = []
     for number, event in enumerate(shown, start=1):

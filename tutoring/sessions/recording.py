@@ -13,20 +13,8 @@ from accounts.pseudonyms import pseudonym
 from tutoring.models import Event, Reply, Session
 from tutoring.models.payloads import MessageSent, Payload
 from tutoring.notifications import notify_session, notify_streamers
-from tutoring.protocols import rules_of
+from tutoring.protocols import rules_of_session
 from tutoring.sessions.projections import count_payload
-
-
-def lock_session(session_id: UUID) -> Session:
-    """Return the session's row, locked until the transaction ends, so that commands on it run one after another.
-
-    PostgreSQL locks the row. On SQLite the whole transaction holds the write lock (IMMEDIATE).
-    """
-    return (
-        Session.objects.select_for_update(of=("self",))
-        .select_related("protocol", "problem", "model")
-        .get(pk=session_id)
-    )
 
 
 def append_event(
@@ -58,8 +46,7 @@ def append_event(
 
 def queue_reply(session: Session, message: Event) -> None:
     """Queue the model's reply to the message for a streamer."""
-    assert session.protocol is not None
-    rules = rules_of(session.protocol)
+    rules = rules_of_session(session)
     code_requested = message.payload_as(MessageSent).mode == "code"
     live = code_requested or message.out_of_protocol or rules.unsolicited_code == "count"
     delay = rules.seconds_to_first_word if not session.scripted else None

@@ -31,7 +31,7 @@ from benchmark.providers.worlds import hint_level, read_world, situation_of
 from tutoring.arms.policy import AskCode, RemainingBudget, Talk, TutorView, result_of
 from tutoring.arms.simulated_tutor import hold, simulated_tutor
 from tutoring.models import Arm, Reply, Session, Study
-from tutoring.protocols import rules_of
+from tutoring.protocols import rules_of_session
 from tutoring.replies.streamer import Streamer
 from tutoring.sessions.context import SessionContext
 from tutoring.sessions.dialogue import messages_of
@@ -233,8 +233,7 @@ def rehearse(study: Study, level: int, on_session: Callable[[Session], None] = l
 
 def _hold(client: TutorClient, session_id: UUID, notify: Callable[[], object], level: int) -> Session:
     session = Session.objects.select_related("protocol").get(pk=session_id)
-    assert session.protocol is not None
-    rules = rules_of(session.protocol)
+    rules = rules_of_session(session)
     level = level if rules.level_cap is None else min(level, rules.level_cap)
     steps = PageSteps(client, session_id, notify, states_level=rules.ask_level != "off")
     world = read_world(parse_model_spec(session.model_spec).model)

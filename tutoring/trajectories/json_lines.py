@@ -24,7 +24,7 @@ from tutoring.review import records as review_records
 from tutoring.review.content import MalformedContentError
 from tutoring.scores import records as score_records
 from tutoring.sessions.projections import count_payload
-from tutoring.sessions.recording import append_event, lock_session
+from tutoring.sessions.recording import append_event
 from tutoring.trajectories.record_schema import READ, SCHEMA, check_record, payload_of
 
 ADDITIONS = ("reviews", "rule_checks", "near_misses", "replays")
@@ -263,7 +263,7 @@ def store_record(
                     "that file out. To keep the other record, import it on a new site (another HINTBENCH_VAR or "
                     "DATABASE_URL); an admin can invalidate the session here so that it is not counted."
                 )
-            session = lock_session(existing.pk)
+            session = Session.objects.get_locked(existing.pk)
             reread = read_here and _store_reading(session, record, problem)
             return session if _store_additions(session, record) or reread else None
     except (review_records.ReviewConflictError, MalformedContentError) as error:

@@ -28,7 +28,7 @@ from tutoring.models import Event, Reply, Session
 from tutoring.models.payloads import ReplyFailed, ReplyFinished
 from tutoring.notifications import TextChunk, person_group, session_group
 from tutoring.notifications.chunk_broadcaster import chunk_broadcaster
-from tutoring.protocols import rules_of
+from tutoring.protocols import rules_of_session
 from tutoring.sessions.conversation import (
     PartialReply,
     TutorView,
@@ -276,8 +276,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             self.session = session_for_tutor(self.session_id, user.pk)
         except Session.DoesNotExist:
             return NOT_FOUND
-        assert self.session.protocol is not None
-        self.user, self.rules, self.names = user, rules_of(self.session.protocol), names_of(self.session)
+        self.user, self.rules, self.names = user, rules_of_session(self.session), names_of(self.session)
         return 0
 
     def _updates(self) -> tuple[list[Message], bool]:

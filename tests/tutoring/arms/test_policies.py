@@ -39,7 +39,7 @@ from tutoring.arms.transcript import PROTOCOL, PolicyError, Transcript, hold_ses
 from tutoring.models import Event, Protocol
 from tutoring.models.payloads import MessageSent, ReplyFinished
 from tutoring.protocols import PRESETS, Rules, freeze, rules_of
-from tutoring.replies.storage import claim_replies
+from tutoring.replies.claims import claim_replies
 
 WORLD = read_world("guidance-60")
 TASK = VisibleProblem("doubling", "Read a number and print twice the number.", 1, 2**28, title="Doubling")

@@ -60,9 +60,7 @@ class ReportProblem:
     def execute(self) -> Deviation | Flag:
         """Return the report. Raises Session.DoesNotExist or RefusedError."""
         with transaction.atomic():
-            session = Session.objects.select_for_update(of=("self",)).get(
-                pk=self.session_id, tutor=self.person
-            )
+            session = Session.objects.filter(tutor=self.person).get_locked(self.session_id)
             if (earlier := self._earlier(session)) is not None:
                 return earlier
             if self.about not in self.ABOUT:
