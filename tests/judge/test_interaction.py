@@ -1,6 +1,7 @@
 """Interactive problems: the first to end decides, and neither side can block the other or the judge."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -57,7 +58,6 @@ SCENARIOS = {
     "the program ends while it is told more": ("while True: say('x')", "", "WA"),
     "the program closes its output": (REJECT_AT_THE_END, "os.close(1); sys.stdin.read()", "WA"),
     "the program closes its input": ("say('x' * 2**20); sys.exit(42)", "os.close(0); say(1)", "WA"),
-    "the program takes memory": (REJECT_AT_THE_END, "x = bytearray(10**9)", "MLE"),
     "the validator accepts at once": ("sys.exit(42)", "", "AC"),
     "the validator accepts and the program crashes": ("sys.exit(42)", "sys.stdin.read(); 1 / 0", "RTE"),
     "the validator accepts and the program computes on": ("sys.exit(42)", "while True: pass", "TLE"),
@@ -87,16 +87,18 @@ SCENARIOS = {
 def judge_interaction(make_test: MakeTest) -> Callable[..., Judgement]:
     """Return a function that judges the usual program on a test for each scenario."""
 
-    def judge_them(scenarios: dict[str, tuple[str, str, str]], *, passes: int = 1) -> Judgement:
+    def judge_them(
+        scenarios: dict[str, tuple[str, str, str]], *, limits: Limits = LIMITS, passes: int = 1
+    ) -> Judgement:
         tests = [
             make_test(ours + SEPARATOR + theirs, "", name) for name, (ours, theirs, _) in scenarios.items()
         ]
         program = OutputValidator(
-            "python", {"validate.py": VALIDATOR}, interactive=True, limits=LIMITS, passes=passes
+            "python", {"validate.py": VALIDATOR}, interactive=True, limits=limits, passes=passes
         )
         checker = Checker("validator", program=program)
         return grade_tests(
-            PROGRAM, "python", tests, LIMITS, checker, policy=Policy.COMPAT, stop_at_first_failure=False
+            PROGRAM, "python", tests, limits, checker, policy=Policy.COMPAT, stop_at_first_failure=False
         )
 
     return judge_them
@@ -111,6 +113,13 @@ def test_the_program_or_validator_that_ends_first_decides_without_a_deadlock(
         test.name: test.message for test in judgement.tests if test.verdict != SCENARIOS[test.name][2]
     }
     assert found == {name: verdict for name, (_, _, verdict) in SCENARIOS.items()}, messages
+
+
+def test_a_program_that_takes_memory_is_ended(judge_interaction: Callable[..., Judgement]) -> None:
+    """The time limit leaves a busy machine the CPU time to fill the memory."""
+    hoarder = {"the program takes memory": (REJECT_AT_THE_END, "x = bytearray(10**9)", "MLE")}
+    (test,) = judge_interaction(hoarder, limits=replace(LIMITS, time=5.0)).tests
+    assert test.verdict is Verdict.MLE, test.message
 
 
 def test_two_that_wait_for_each_other_are_parted_by_the_clock(

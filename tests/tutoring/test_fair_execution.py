@@ -13,7 +13,7 @@ import pytest
 from tests.cached_fixtures import add_prepared
 from tests.fake_providers import FakeProviders, Script, pieces_of
 from tests.stack import Stack
-from tests.tutoring.test_live import MAKE_TUTORS, PASSWORD
+from tests.tutoring.test_live import PASSWORD, make_tutors
 from tests.tutoring.visitor import Socket, Visitor
 
 ENDLESS = "while True: pass"
@@ -33,10 +33,7 @@ def two_workers(
     )
     try:
         running.wait_until_ready()
-        people = MAKE_TUTORS.format(
-            names=["ann", "bob", "cleo", "dan"], password=PASSWORD, schedule=1, hang=1
-        )
-        running.manage("shell", "-v", "0", "-c", people)
+        make_tutors(running, ["ann", "bob", "cleo", "dan"])
         yield running
     finally:
         running.stop()

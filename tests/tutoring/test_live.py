@@ -50,17 +50,17 @@ BEGINNING = "".join(REPLY[:HELD])
 """The text of a reply that is held."""
 
 
+def make_tutors(stack: Stack, names: list[str]) -> None:
+    """Make tutors with these names, and the protocols "blind" and "later"."""
+    script = MAKE_TUTORS.format(names=names, password=PASSWORD, schedule=SCHEDULE, pace=PACE, hang=HANG)
+    stack.manage("shell", "-v", "0", "-c", script)
+
+
 @pytest.fixture(scope="module")
 def tutors(fake_provider_stack: Stack) -> Iterator[str]:
     """Names of unused tutors: the number of sessions on a problem is limited."""
     names = [f"tutor-{number}" for number in range(20)]
-    fake_provider_stack.manage(
-        "shell",
-        "-v",
-        "0",
-        "-c",
-        MAKE_TUTORS.format(names=names, password=PASSWORD, schedule=SCHEDULE, pace=PACE, hang=HANG),
-    )
+    make_tutors(fake_provider_stack, names)
     return iter(names)
 
 
