@@ -41,6 +41,7 @@ def new_site(postgres: bool) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="hintbench-pages-") as var:
         os.environ["HINTBENCH_VAR"] = var
         os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as in the web server
+        os.environ.setdefault("LOG_LEVEL", "WARNING")  # otherwise a line of each request
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         import django
         from django.core.management import call_command

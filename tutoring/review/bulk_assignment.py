@@ -136,40 +136,44 @@ def spread(sessions: Sequence[OpenSession], people: Sequence[int], most: int) ->
 
 
 def open_sessions(
-    selection: SessionFilter, reviewers: Sequence[User], version: int, now: datetime
+    sessions: Sequence[UUID], reviewers: Sequence[User], version: int, now: datetime, *, adjudicates: bool
 ) -> list[OpenSession]:
-    """Return at most LARGEST_BATCH matching sessions with their free slots. Runs two queries."""
+    """Return these sessions, in their order, with their free slots. Runs three queries."""
     people = {pseudonym(person): person.pk for person in reviewers}
-    rows = list(
-        selection.sessions(version, now).values_list("pk", "tutor", "source__head__tutor")[:LARGEST_BATCH]
-    )
+    tutors = Session.objects.filter(pk__in=sessions).values_list("pk", "tutor", "source__head__tutor")
     excluded: defaultdict[UUID, set[int]] = defaultdict(set)
-    for session, tutor, recorded_tutor in rows:
+    for session, tutor, recorded_tutor in tutors:
         excluded[session] |= {pk for pk in (tutor, people.get(recorded_tutor)) if pk is not None}
     taken: defaultdict[UUID, set[int]] = defaultdict(set)
-    reviews = Review.objects.filter(session__in=[row[0] for row in rows], rule_set=version)
+    reviews = Review.objects.filter(session__in=sessions, rule_set=version)
     occupying = set(reviews.filter(occupying_slot(now)).values_list("pk", flat=True))
     for key, session, reviewer, by, slot in reviews.values_list("pk", "session", "reviewer", "by", "slot"):
         excluded[session] |= {pk for pk in (reviewer, people.get(by)) if pk is not None}
         if slot is not None and key in occupying:
             taken[session].add(slot)
-    slots = (Review.ADJUDICATION,) if selection.adjudicates else Review.INDEPENDENT
+    slots = (Review.ADJUDICATION,) if adjudicates else Review.INDEPENDENT
     return [
         OpenSession(
             session,
             tuple(slot for slot in slots if slot not in taken[session]),
             frozenset(excluded[session]),
         )
-        for session, _, _ in rows
+        for session in sessions
     ]
 
 
 def plan_assignments(
-    selection: SessionFilter, reviewers: Sequence[User], most: int, version: int, now: datetime
+    sessions: Sequence[UUID],
+    reviewers: Sequence[User],
+    most: int,
+    version: int,
+    now: datetime,
+    *,
+    adjudicates: bool,
 ) -> Plan:
-    """Return the plan that `AssignMatching` carries out."""
-    sessions = open_sessions(selection, reviewers, version, now)
-    return spread(sessions, [person.pk for person in reviewers], most)
+    """Return the plan that `AssignMatching` carries out on these sessions, which match a filter."""
+    found = open_sessions(sessions, reviewers, version, now, adjudicates=adjudicates)
+    return spread(found, [person.pk for person in reviewers], most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +205,14 @@ class AssignMatching(ReviewAction):
             )
         ids = sorted(matching.values_list("pk", flat=True))
         list(Session.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
-        plan = plan_assignments(self.selection, self.reviewers, self.most, version, now)
+        plan = plan_assignments(
+            list(matching.values_list("pk", flat=True)),  # again: a locked session may no longer match
+            self.reviewers,
+            self.most,
+            version,
+            now,
+            adjudicates=self.selection.adjudicates,
+        )
         if len(plan.reviews) != self.expected:
             raise RefusedError(
                 f"The sessions have changed: {len(plan.reviews):,} reviews would be assigned now, not "

@@ -49,7 +49,10 @@ def review_assignments(request: HttpRequest) -> HttpResponse:
     people = list(people_with(role_for(selection.adjudicates)))
     chosen = _requested_reviewers(request.GET, selection)
     found = selection.sessions(version, now)
-    count = found.count()
+    # The keys of a plan also answer how many sessions match, so that the filters are applied once.
+    limit = LARGEST_BATCH + 1 if chosen else PAGE_SIZE
+    keys = list(found.values_list("pk", flat=True)[:limit])
+    count = len(keys) if len(keys) < limit else found.count()
     open_now = dict(
         Review.objects.filter(
             state=Review.State.OPEN, slot__isnull=False, lease_until__gt=now, rule_set=version
@@ -60,7 +63,8 @@ def review_assignments(request: HttpRequest) -> HttpResponse:
     )
     plan = None
     if chosen and count <= LARGEST_BATCH:
-        plan = plan_assignments(selection, chosen, _requested_reviews(request.GET), version, now)
+        most = _requested_reviews(request.GET)
+        plan = plan_assignments(keys, chosen, most, version, now, adjudicates=selection.adjudicates)
     return render(
         request,
         "tutoring/review/assignments.html",
@@ -70,7 +74,7 @@ def review_assignments(request: HttpRequest) -> HttpResponse:
             "count": count,
             "sessions": Session.objects.listed()
             .annotate(occupied_slots=occupied_slots(version, now))
-            .in_order(found.values_list("pk", flat=True)[:PAGE_SIZE]),
+            .in_order(keys[:PAGE_SIZE]),
             "largest": LARGEST_BATCH,
             "needs": [(name, NEEDS_NAMES[name]) for name in NEEDS],
             "origins": [(name, ORIGIN_NAMES[name]) for name in ORIGINS],
