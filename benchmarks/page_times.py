@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import sys
 import tempfile
 import time
@@ -22,6 +23,8 @@ T = TypeVar("T")
 ROUNDS = 15
 TARGET = 0.1
 """Seconds of a page at the median."""
+FLOOR = "/nowhere/"
+"""The address of the floor page, which does not exist."""
 MOST_FLOORS = 25
 """CPU time of a page, as a multiple of that of the floor page."""
 
@@ -118,6 +121,19 @@ def seconds(
 ) -> list[Time]:
     """Time ROUNDS requests after two that fill caches."""
     return [timed(client, address, status, form) for _ in range(ROUNDS + 2)][2:]
+
+
+def with_floor(client: Client, measure: Callable[[], list[Time]]) -> tuple[list[Time], float]:
+    """Return the times of `measure`, and the median CPU time in seconds of the floor page just before and after.
+
+    The speed of a machine may change within seconds, so a floor of another minute would be none.
+    """
+
+    def floors() -> list[float]:
+        return [timed(client, FLOOR, 404).cpu for _ in range(ROUNDS // 2 + 1)]
+
+    before, times, after = floors(), measure(), floors()
+    return times, statistics.median(before + after)
 
 
 def percentile(times: list[float]) -> float:

@@ -1,5 +1,6 @@
 """The ASGI application: pages over HTTP, live sessions over WebSocket."""
 
+import gc
 import os
 
 from django.core.asgi import get_asgi_application
@@ -26,3 +27,7 @@ application = ProtocolTypeRouter(
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )
+
+# What is loaded now stays: without this, each full collection of garbage would visit it and delay a page.
+gc.collect()
+gc.freeze()
