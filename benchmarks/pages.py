@@ -6,11 +6,11 @@ of the study is timed too.
     python -m benchmarks.pages [--postgres] [--sessions N] [USACO_DICT.json ...]
 
 Targets: 100 ms and 25 times the floor for every page, 50 ms for the check of a draft of 2 000 characters
-(docs/architecture.md). The floor is the 404 page of the same server for the same visitor: session, login and rendering
-without a row of the bank. CPU time, with --postgres that of the database too, depends less on other load than wall
-time. Pages with computed figures are also requested first ("first"): with empty caches, as after a restart, and after
-the end of a session. Dictionaries on the command line are imported; without any, the script generates problems of the
-same size. With N sessions, a fifth of them is reviewed twice.
+(docs/architecture.md). The floor is the 404 page of the same server for the same visitor: session, login and
+rendering without a row of the bank, measured beside each page. CPU time, with --postgres that of the database too,
+depends less on other load than wall time. Pages with computed figures are also requested first ("first"): with empty
+caches, as after a restart, and after the end of a session. Dictionaries on the command line are imported; without
+any, the script generates problems of the same size. With N sessions, a fifth of them is reviewed twice.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def measure(sessions: int, dictionaries: list[Path]) -> int:
     gc.freeze()  # as in the web server
     draft = (DRAFT * 10)[:2000]
     checked = f"/sessions/{site.session}/check/"
-    measures = [Measure("floor (404)", site.tutor, lambda: seconds(site.tutor, FLOOR, 404))]
+    measures = [Measure("floor (404)", site.tutor, partial(seconds, site.tutor, FLOOR, 404))]
     for client, pages, names in (
         (site.tutor, site.pages, FIRST_VIEWS),
         (site.reviewer, site.review_pages, FIRST_REVIEW_VIEWS),

@@ -66,7 +66,7 @@ def measure(generations: int) -> int:
     client, pages = fill_site(generations)
     gc.collect()
     gc.freeze()  # as in the web server
-    seconds(client, FLOOR, 404)
+    seconds(client, FLOOR, 404)  # fills the caches that all pages share
     without = {name: timed(client, address, 200).wall for name, address in pages.items()}
     for run in Run.objects.filter(state="finished"):
         store_report(run)

@@ -69,6 +69,15 @@ class SessionFilter:
             found = found.filter(pk__in=occupied)
         return found.filter(self._conditions()).order_by("recorded_at", "pk")
 
+    def first_keys(self, limit: int, version: int, now: datetime) -> tuple[list[UUID], int]:
+        """Return the keys of the first `limit` matching sessions, and the number of all that match.
+
+        Runs two queries if more match, else one.
+        """
+        found = self.sessions(version, now)
+        keys = list(found.values_list("pk", flat=True)[: limit + 1])
+        return keys[:limit], len(keys) if len(keys) <= limit else found.count()
+
     def _conditions(self) -> Q:
         conditions = Q()
         if self.study is not None:
@@ -198,21 +207,15 @@ class AssignMatching(ReviewAction):
             if not has_role(person, role):
                 raise RefusedError(f"{person.get_username()} does not have the role {role}.")
         version = current_rule_set().version
-        matching = self.selection.sessions(version, now)
-        if (count := matching.count()) > LARGEST_BATCH:
+        keys, count = self.selection.first_keys(LARGEST_BATCH, version, now)
+        if count > LARGEST_BATCH:
             raise RefusedError(
                 f"{count:,} sessions match, and one command assigns at most {LARGEST_BATCH:,}. Narrow the filters."
             )
-        ids = sorted(matching.values_list("pk", flat=True))
-        list(Session.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
-        plan = plan_assignments(
-            list(matching.values_list("pk", flat=True)),  # again: a locked session may no longer match
-            self.reviewers,
-            self.most,
-            version,
-            now,
-            adjudicates=self.selection.adjudicates,
-        )
+        list(Session.objects.select_for_update().filter(pk__in=keys).order_by("pk").values_list("pk"))
+        keys, _ = self.selection.first_keys(LARGEST_BATCH, version, now)  # a locked one may no longer match
+        adjudicates = self.selection.adjudicates
+        plan = plan_assignments(keys, self.reviewers, self.most, version, now, adjudicates=adjudicates)
         if len(plan.reviews) != self.expected:
             raise RefusedError(
                 f"The sessions have changed: {len(plan.reviews):,} reviews would be assigned now, not "

@@ -48,11 +48,7 @@ def review_assignments(request: HttpRequest) -> HttpResponse:
     selection, version, now = requested_filter(request.GET), current_rule_set().version, timezone.now()
     people = list(people_with(role_for(selection.adjudicates)))
     chosen = _requested_reviewers(request.GET, selection)
-    found = selection.sessions(version, now)
-    # The keys of a plan also answer how many sessions match, so that the filters are applied once.
-    limit = LARGEST_BATCH + 1 if chosen else PAGE_SIZE
-    keys = list(found.values_list("pk", flat=True)[:limit])
-    count = len(keys) if len(keys) < limit else found.count()
+    keys, count = selection.first_keys(LARGEST_BATCH if chosen else PAGE_SIZE, version, now)
     open_now = dict(
         Review.objects.filter(
             state=Review.State.OPEN, slot__isnull=False, lease_until__gt=now, rule_set=version
