@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import TypeVar
 from uuid import uuid4
 
@@ -23,6 +24,12 @@ LATE = timedelta(seconds=10)
 C = TypeVar("C", bound=Claimable)
 
 
+@cache
+def _log_outage(error: str) -> None:
+    """Log that jobs are not enqueued. The cache prevents a line for each row of the same outage."""
+    logger.warning("jobs are not enqueued until the queue server is available again: %s", error)
+
+
 @dataclass(frozen=True)
 class RowJobs:
     """The jobs of the rows of a table, which call `function` with the id of a row.
@@ -34,13 +41,13 @@ class RowJobs:
     prefix: str
 
     def enqueue(self, pk: int, queue: str) -> None:
-        """Put a job for the row into the queue. If the queue server is unavailable, log a warning."""
+        """Put a job for the row into the queue. If the queue server is unavailable, log a warning for the first row."""
         try:
             django_rq.get_queue(queue).enqueue(self.function, pk, job_id=self._job_id(pk))
         except redis.RedisError as error:  # a sweep finds the row
-            logger.warning(
-                "%s is not enqueued, because the queue server is unavailable: %s", self._job_id(pk), error
-            )
+            _log_outage(str(error))
+        else:
+            _log_outage.cache_clear()
 
     def enqueue_missing(self, pks: Iterable[int], queue: str) -> int:
         """Put a job into the queue for each row without one; return their number. Raises redis.RedisError."""

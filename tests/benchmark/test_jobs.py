@@ -5,11 +5,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import django_rq
 import pytest
-from redis import Redis
+from redis import Redis, RedisError
 from rq import Queue
 from rq.job import Callback, Job
 
+from benchmark.jobs import RowJobs
 from benchmark.worker.jobs import JobRefusedError, ListedJob
 from tests.stack import REPOSITORY, Stack
 
@@ -116,3 +118,23 @@ def test_every_listed_function_exists_and_takes_what_the_list_says(settings: Any
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         annotated = tuple(function.__annotations__[argument] for argument in names)
         assert [getattr(kind, "__name__", kind) for kind in annotated] == [kind.__name__ for kind in types]
+
+
+def test_an_outage_of_the_queue_server_is_logged_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    class FailingQueue:
+        available = True
+
+        def enqueue(self, *_: object, **__: object) -> None:
+            if not self.available:
+                raise RedisError("The server does not answer.")
+
+    queue = FailingQueue()
+    monkeypatch.setattr(django_rq, "get_queue", lambda _name: queue)
+    jobs = RowJobs("benchmark.judging.perform", "judgement")
+    for queue.available in (True, False, False, False, True, False, False):
+        jobs.enqueue(1, "default")
+    assert [record.getMessage() for record in caplog.records] == [
+        "jobs are not enqueued until the queue server is available again: The server does not answer."
+    ] * 2
