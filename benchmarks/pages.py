@@ -16,7 +16,6 @@ any, the script generates problems of the same size. With N sessions, a fifth of
 from __future__ import annotations
 
 import argparse
-import gc
 import statistics
 import sys
 from collections.abc import Callable
@@ -106,9 +105,10 @@ class Measure(NamedTuple):
 
 def measure(sessions: int, dictionaries: list[Path]) -> int:
     """Fill a problem bank, time every page and print the table; return 1 if a page misses a target."""
+    from benchmark.processes import exclude_loaded_objects
+
     site = fill_site(sessions, dictionaries)
-    gc.collect()
-    gc.freeze()  # as in the web server
+    exclude_loaded_objects()  # as in the web server
     draft = (DRAFT * 10)[:2000]
     checked = f"/sessions/{site.session}/check/"
     measures = [Measure("floor (404)", site.tutor, partial(seconds, site.tutor, FLOOR, 404))]
@@ -216,7 +216,7 @@ def clear_caches() -> None:
     from benchmark.rendering import markdown
     from tutoring.arms.figures import rows
 
-    for cache in (markdown._remembered, rows._counted, wilson):
+    for cache in (markdown._remembered, rows._counted, rows._counted_pairs, wilson):
         cache.cache_clear()
 
 

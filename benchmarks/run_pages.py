@@ -11,7 +11,6 @@ page before they are stored, which measures them. The column "first" is the firs
 from __future__ import annotations
 
 import argparse
-import gc
 import logging
 import statistics
 import sys
@@ -60,12 +59,12 @@ def main() -> int:
 def measure(generations: int) -> int:
     """Fill a problem bank, time every page and print the table; return 1 if a page misses a target."""
     from benchmark.models import Run
+    from benchmark.processes import exclude_loaded_objects
     from benchmark.reports.cached_report import store_report
 
     logging.disable(logging.WARNING)  # the floor is a missing page
     client, pages = fill_site(generations)
-    gc.collect()
-    gc.freeze()  # as in the web server
+    exclude_loaded_objects()  # as in the web server
     seconds(client, FLOOR, 404)  # fills the caches that all pages share
     without = {name: timed(client, address, 200).wall for name, address in pages.items()}
     for run in Run.objects.filter(state="finished"):

@@ -1,6 +1,5 @@
 """The ASGI application: pages over HTTP, live sessions over WebSocket."""
 
-import gc
 import os
 
 from django.core.asgi import get_asgi_application
@@ -14,7 +13,7 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402  (Django must be set
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
-from benchmark.processes import source_version  # noqa: E402
+from benchmark.processes import exclude_loaded_objects, source_version  # noqa: E402
 from tutoring.routing import websocket_urlpatterns  # noqa: E402
 from tutoring.rules.detectors import detectors  # noqa: E402
 
@@ -28,6 +27,4 @@ application = ProtocolTypeRouter(
     }
 )
 
-# What is loaded now stays: without this, each full collection of garbage would visit it and delay a page.
-gc.collect()
-gc.freeze()
+exclude_loaded_objects()

@@ -22,7 +22,7 @@ from rq.job import Job
 import judge
 from benchmark.judging import EXECUTIONS, performing_executions, refresh_measurement
 from benchmark.models.owners import new_owner
-from benchmark.processes import sending_heartbeats
+from benchmark.processes import exclude_loaded_objects, sending_heartbeats
 from benchmark.worker.jobs import JOB_CLASSES, JobRefusedError
 from benchmark.worker.kinds import WorkerKind, separate
 from benchmark.worker.sweeps import start_sweeping
@@ -85,6 +85,7 @@ def run(kind: WorkerKind) -> None:
     if kind != WorkerKind.MODEL:
         threading.Thread(target=_prepare, name="preparation of the judge", daemon=True).start()
     start_sweeping(kind)
+    exclude_loaded_objects()
     with sending_heartbeats(kind.process, lambda: Worker.present_job):
         _work(kind)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from benchmark.processes import exclude_loaded_objects
 from tutoring.replies.streamer import Streamer
 
 
@@ -22,6 +23,7 @@ class Command(BaseCommand):
         if limit < 1:
             self.stderr.write("--limit must be at least 1")
             raise SystemExit(2)
+        exclude_loaded_objects()
         asyncio.run(_serve(limit))
 
 
