@@ -165,7 +165,10 @@ class Session(models.Model):
             # Holds all that selects the sessions of people for the figures of arms.
             models.Index(fields=["origin", "state", "number", "outcome", "problem", "protocol"]),
             # The few sessions that figures leave out. Figures read them instead of a column of every session.
-            models.Index(fields=["id"], name="invalidated_session", condition=models.Q(invalidated=True)),
+            # SQLite reads an index alone only if it holds the columns of its condition too.
+            models.Index(
+                fields=["id", "invalidated"], name="invalidated_session", condition=models.Q(invalidated=True)
+            ),
             # The few sessions that tutors still hold, for the state of each problem in their lists.
             models.Index(
                 fields=["tutor", "problem"], name="open_session", condition=~models.Q(state="closed")
@@ -174,7 +177,7 @@ class Session(models.Model):
             models.Index(fields=["id", "origin", "tutor", "invalidated"], name="session_by_key"),
             # Its size is the number of sessions that may be reviewed.
             models.Index(
-                fields=["origin", "tutor", "id"],
+                fields=["origin", "tutor", "id", "state", "invalidated", "code_generations"],
                 name="reviewable_session",
                 condition=models.Q(state="closed", invalidated=False, code_generations__gt=0),
             ),

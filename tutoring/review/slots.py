@@ -60,9 +60,8 @@ def of_origins(sessions: SessionQuerySet, origins: Origins) -> SessionQuerySet:
     return sessions.filter(_by_origin(origins, is_of_blind_study()))
 
 
-def count_by_origin(sessions: QuerySet[Session]) -> WaitingCounts:
-    """Return the numbers of these sessions. Runs two queries."""
-    of_blind_study = is_of_blind_study()
+def count_by_origin(sessions: QuerySet[Session], of_blind_study: Q) -> WaitingCounts:
+    """Return the numbers of these sessions by origin. `of_blind_study` is the result of `is_of_blind_study`."""
     return WaitingCounts(
         **sessions.order_by().aggregate(
             people=Count("pk", filter=_by_origin("people", of_blind_study)),
@@ -95,18 +94,25 @@ def occupying_reviews(rule_set: int, now: datetime) -> QuerySet[Review]:
 
 def needing_review(rule_set: int, now: datetime) -> SessionQuerySet:
     """Return the sessions with a free slot, those with one review first."""
+    return _reviewable_without(_without_free_slot(rule_set, now), rule_set, now)
+
+
+def _without_free_slot(rule_set: int, now: datetime) -> QuerySet[Any, Any]:
+    """Return the ids of the sessions whose slots for independent reviews are occupied."""
     counted = occupying_reviews(rule_set, now).values("session").annotate(slots=Count("*"))
     # Sessions with both submitted reviews have an outcome, so only those with an open review are counted.
     open_now = Review.objects.filter(rule_set=rule_set, state=Review.State.OPEN).values("session")
     full = counted.filter(session__in=open_now, slots=len(Review.INDEPENDENT))
-    return (
-        reviewable()
-        .exclude(pk__in=ReviewOutcome.objects.filter(rule_set=rule_set).values("session"))
-        .exclude(pk__in=full.values("session"))
-        # Only for the order: a count of the queue leaves it out.
-        .annotate(occupied_slots=occupied_slots(rule_set, now))
-        .order_by("-occupied_slots", F("recorded_at"), "pk")
-    )
+    reviewed = ReviewOutcome.objects.filter(rule_set=rule_set).values("session")
+    return reviewed.union(full.values("session"), all=True)
+
+
+def _reviewable_without(left_out: QuerySet[Any, Any], rule_set: int, now: datetime) -> SessionQuerySet:
+    """Return the sessions to review without those whose ids are given, those with one review first."""
+    found = reviewable().exclude(pk__in=left_out)
+    # Only for the order: a count of the queue leaves it out.
+    found = found.annotate(occupied_slots=occupied_slots(rule_set, now))
+    return found.order_by("-occupied_slots", F("recorded_at"), "pk")
 
 
 def occupied_slots(rule_set: int, now: datetime) -> Coalesce:
@@ -130,21 +136,20 @@ def needing_adjudication(rule_set: int, now: datetime) -> SessionQuerySet:
 
 def waiting_for_review(person: User, rule_set: int, now: datetime) -> SessionQuerySet:
     """Return the sessions with a free slot that this person may review, those with one review first."""
-    return _open_to(person, needing_review(rule_set, now), rule_set)
+    # One list of ids to leave out, because the database looks up every session in each list.
+    left_out = _without_free_slot(rule_set, now).union(_reviewed(person, rule_set), all=True)
+    return _reviewable_without(left_out, rule_set, now).exclude(tutor=person)
 
 
 def waiting_for_adjudication(person: User, rule_set: int, now: datetime) -> SessionQuerySet:
     """Return the sessions with differing reviews that this person neither tutored nor reviewed, oldest first."""
-    return _open_to(person, needing_adjudication(rule_set, now), rule_set)
-
-
-def _open_to(person: User, sessions: SessionQuerySet, rule_set: int) -> SessionQuerySet:
-    return sessions.exclude(tutor=person).exclude(pk__in=_reviewed(person, rule_set))
+    disputed = needing_adjudication(rule_set, now)
+    return disputed.exclude(tutor=person).exclude(pk__in=_reviewed(person, rule_set))
 
 
 def _reviewed(person: User, rule_set: int) -> QuerySet[Review, Any]:
     """Return the ids of the sessions for which this person has a review in any state."""
-    return Review.objects.filter(reviewer=person, rule_set=rule_set).values("session")
+    return Review.objects.filter(reviewer=person, rule_set=rule_set).order_by().values("session")
 
 
 def free_slot(session: Session, rule_set: int, now: datetime, *, adjudicates: bool) -> int | None:

@@ -51,6 +51,7 @@ from tutoring.review.slots import (
     waiting_for_review,
 )
 from tutoring.rules import current_rule_set, rule_set
+from tutoring.sessions.assignments import is_of_blind_study
 from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.trajectory import readable_session
 from tutoring.views.requests import PAGE_SIZE, command_id, person_of, text_field
@@ -79,10 +80,12 @@ def queue(request: HttpRequest) -> HttpResponse:
         Review.objects.filter(reviewer=person).select_related("session__problem").defer("content", *DEFERRED)
     )
     roles, origins = roles_of(person), requested_origins(request.GET)
-    waiting = count_by_origin(waiting_for_review(person, version, now)) if Role.REVIEWER in roles else None
-    disputed = (
-        count_by_origin(waiting_for_adjudication(person, version, now)) if Role.ADJUDICATOR in roles else None
-    )
+    of_blind_study = is_of_blind_study()
+    waiting = disputed = None
+    if Role.REVIEWER in roles:
+        waiting = count_by_origin(waiting_for_review(person, version, now), of_blind_study)
+    if Role.ADJUDICATOR in roles:
+        disputed = count_by_origin(waiting_for_adjudication(person, version, now), of_blind_study)
     return render(
         request,
         "tutoring/review/queue.html",
