@@ -241,6 +241,7 @@ REVIEW_FINDINGS_FIRST = env_flag("REVIEW_FINDINGS_FIRST")
 # Pages, accounts and security
 
 LANGUAGE_CODE = "en"
+USE_I18N = False  # every text is English
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "static/"

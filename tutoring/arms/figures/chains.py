@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 from uuid import UUID
 
@@ -132,18 +132,26 @@ def _rejudgings() -> int:
     return Rejudging.objects.filter(state=Rejudging.State.APPLIED).count()
 
 
-def read_chains(run: UUID, state: ChainsState) -> CountedChains:
-    """Return the stored chains of the run in this state, or count its sessions."""
+def read_chains(states: Mapping[UUID, ChainsState]) -> dict[UUID, CountedChains]:
+    """Return the stored chains of each run if they have this state, or count its sessions."""
+    stored = ArmChains.objects.filter(run__in=states, version=VERSION)
+    found = {
+        run: CountedChains(
+            {int(problem): numbers for problem, numbers in counts.items()},
+            partial(_load_chains, run, states[run]),
+            {},
+        )
+        for run, counts, *state in stored.values_list("run", "counts", *ChainsState._fields)
+        if tuple(state) == states[run]
+    }
+    return {run: found.get(run) or CountedChains.of(count_chains(run), {}) for run in states}
+
+
+def _load_chains(run: UUID, state: ChainsState) -> Chains:
     stored = ArmChains.objects.filter(run=run, version=VERSION, **state._asdict())
-
-    def load() -> Chains:
-        for outcomes in stored.values_list("outcomes", flat=True):
-            return {int(problem): of_problem for problem, of_problem in outcomes.items()}
-        return count_chains(run)
-
-    for counts in stored.values_list("counts", flat=True):
-        return CountedChains({int(problem): numbers for problem, numbers in counts.items()}, load, {})
-    return CountedChains.of(count_chains(run), {})
+    for outcomes in stored.values_list("outcomes", flat=True):
+        return {int(problem): of_problem for problem, of_problem in outcomes.items()}
+    return count_chains(run)
 
 
 def count_chains(run: UUID) -> Chains:

@@ -195,7 +195,7 @@ def _exploratory(rows: ComparedRows) -> str:
     """Return which of the comparisons are exploratory: all but the contrasts of a frozen study."""
     names = named_studies(rows.text)
     found = Study.objects.exclude(design_hash="").filter(arms__run__in=[arm.run for arm in rows.arms])
-    for study in found.distinct():
+    for study in found.distinct() if names else ():
         if names & {study.name, f"{study.name}@{study.version}"}:
             return f"{exploratory_except(study)} The figures of the study itself are on its page."
     return "Exploratory: no frozen study names these comparisons."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
@@ -31,7 +31,7 @@ from django.db.models import (
 from django.urls import reverse
 
 from benchmark.methods import METHODS, SettingsError
-from benchmark.models import Judgement, LanguageModel, Problem, Run, WorkItem
+from benchmark.models import Judgement, Problem, Run, WorkItem
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.providers.worlds import StoppingRule
 from benchmark.runner.manifest import hash_of_problems
@@ -49,7 +49,7 @@ from tutoring.arms.human_sessions import matching_sessions, names_attempts, unco
 from tutoring.arms.methods import POLICIES, PREFIX
 from tutoring.arms.recorded_starts import STARTS
 from tutoring.arms.transcript import PROTOCOL
-from tutoring.models import Event, Protocol, Session
+from tutoring.models import Event, Session
 from tutoring.review.content import COMPLIANT
 from tutoring.review.solve_rates import ProblemTally, decided_outcome
 
@@ -97,8 +97,7 @@ class LeftOut:
         return f"{self.count} {self.what.removesuffix('s') if self.count == 1 else self.what}"
 
 
-@dataclass(frozen=True)
-class HumanSession:
+class HumanSession(NamedTuple):
     """A session of a person. `compliant` is None without a decided review outcome."""
 
     pk: UUID
@@ -198,7 +197,7 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2)
     hashes = _problem_hashes(runs, changed, known)
     states = _states_of_items(runs)
     chains = states_of_chains(states)
-    arms = [_arm(run, chains[run.pk]) for run in runs]
+    arms = _arms(runs, chains)
     for arm in arms:
         _leave_out_items(arm, states[arm.run.pk], left_out)
         if arm.run.pk in changed:
@@ -311,23 +310,36 @@ def _sessions_of(run: Run) -> QuerySet[Session]:
     return Session.objects.filter(work_item__run=run, invalidated=False)
 
 
-def _arm(run: Run, state: ChainsState) -> ArmRows:
-    name = _name(run)
-    scripted = bool(run.manifest.get("scripted_model")) or is_scripted(parse_model_spec(run.model_spec))
-    starts = tuple(_starts(run).items()) if name.endswith(YOKED) else None
-    counted = _counted(run.pk, starts, state)
-    return ArmRows(
-        name=name, policy=run.method.removeprefix(PREFIX), run=run, simulated=scripted, counted=counted
-    )
+def _arms(runs: Sequence[Run], states: Mapping[UUID, ChainsState]) -> list[ArmRows]:
+    yoked = {run.pk: tuple(_starts(run).items()) for run in runs if STARTS in run.manifest["prepared"]}
+    counted = _counted(tuple((run, state) for run, state in states.items() if run not in yoked))
+    arms = []
+    for run in runs:
+        starts = yoked.get(run.pk)
+        scripted = bool(run.manifest.get("scripted_model")) or is_scripted(parse_model_spec(run.model_spec))
+        arms.append(
+            ArmRows(
+                name=_name(run),
+                policy=run.method.removeprefix(PREFIX),
+                run=run,
+                simulated=scripted,
+                counted=counted[run.pk] if starts is None else _counted_pairs(run.pk, starts, states[run.pk]),
+            )
+        )
+    return arms
 
 
-@lru_cache(maxsize=24)
-def _counted(
-    run: UUID, starts: tuple[tuple[tuple[int, int], UUID], ...] | None, state: ChainsState
+@lru_cache(maxsize=8)
+def _counted(states: tuple[tuple[UUID, ChainsState], ...]) -> dict[UUID, CountedChains]:
+    """Return the counted chains of runs. They are cached until the state of their chains changes."""
+    return read_chains(dict(states))
+
+
+@lru_cache(maxsize=8)
+def _counted_pairs(
+    run: UUID, starts: tuple[tuple[tuple[int, int], UUID], ...], _state: ChainsState
 ) -> CountedChains:
-    """Return the counted chains of a run. They are cached until the state of its chains changes."""
-    if starts is None:
-        return read_chains(run, state)
+    """Return the counted chains of a yoked run. They are cached until their state changes."""
     session_of = dict(starts)
     sessions = Session.objects.filter(work_item__run=run, invalidated=False).order_by()
     rows = sessions.values_list("problem", "work_item__chain", "program_outcomes")
@@ -373,7 +385,8 @@ def _states_of_items(runs: Sequence[Run]) -> dict[UUID, Counter[str]]:
     An index holds run and state, so the rows of items are read for failures alone.
     """
     found = states_of_items(runs)
-    items = WorkItem.objects.filter(run__in=runs)
+    failing = [run for run, states in found.items() if states[WorkItem.State.FAILED]]
+    items = WorkItem.objects.filter(run__in=failing)  # without a failure, no query
     failed = items.filter(state=WorkItem.State.FAILED, permanent=True).order_by("run")
     for run, count in failed.values_list("run").annotate(Count("pk")):
         found[run][_PERMANENT] = count
@@ -445,33 +458,31 @@ def _people(
         )
         .values_list(
             "problem_id", "pk", "uncounted", "outcome", "code_generations", "invalidated", "model_spec",
-            "model", "protocol", "problem_hash", "judgement", "judgement__problem_hash", "judgement__replaces",
-            "found",
+            "model__content_hash", "protocol__content_hash", "problem_hash", "judgement", "judgement__problem_hash",
+            "judgement__replaces", "found",
         ),
         key=lambda row: row[:2],
     )  # fmt: skip
-    replaced = _replaced_hashes(hashes)
-    protocols = Protocol.objects.filter(content_hash=_protocol_hash(run)).values_list("pk", flat=True)
-    same_protocol = frozenset(protocols)
-    model_hashes = dict(LanguageModel.objects.values_list("pk", "content_hash"))
+    replaced = cache(partial(_replaced_hashes, hashes))  # few comparisons need it
+    protocol_hash = _protocol_hash(run)
     people: list[HumanSession] = []
     without: dict[str, list[UUID]] = defaultdict(list, {_UNCOUNTED: []})
     for (
-        problem, pk, of_study, outcome, used, invalid, spec, model, protocol, opened_with, judgement, judged_with,
-        former, found
+        problem, pk, of_study, outcome, used, invalid, spec, model_hash, held_under, opened_with, judgement,
+        judged_with, former, found
     ) in rows:  # fmt: skip
         hashed = judged_with if former else opened_with
         if of_study:
             reason = _UNCOUNTED
         elif invalid:
             reason = "invalidated"
-        elif protocol not in same_protocol:
+        elif held_under != protocol_hash:
             reason = f"another protocol than {_protocol_name(run)}"
-        elif not _same_model(spec, model_hashes.get(model), run):
+        elif not _same_model(spec, model_hash, run):
             reason = f"another model or other parameters than {run.model or run.model_spec}"
         elif problem not in in_arms:
             reason = "no run has a session on the problem"
-        elif hashed != hashes.get(problem) and (judgement or (problem, hashed) not in replaced):
+        elif hashed != hashes.get(problem) and (judgement or (problem, hashed) not in replaced()):
             reason = "the problem has another version than in the runs"
         else:
             compliant = None if found is None else found == COMPLIANT
