@@ -108,10 +108,13 @@ class _Table:
 
     def filled(self, problems: Sequence[str]) -> dict[str, list[str]]:
         """Return the tutors of each problem. Raises DesignError."""
-        for problem in problems:
-            able = [tutor for tutor in self.circle if tutor not in self.barred.get(problem, ())]
-            if len(able) < self.places:
-                raise DesignError(_too_few(problem, able, self.circle, self.places))
+        lacking = {
+            problem: able
+            for problem in sorted(problems)
+            if len(able := [tutor for tutor in self.circle if self._may(tutor, problem)]) < self.places
+        }
+        if lacking:
+            raise DesignError(_too_few(lacking, self.circle, self.places))
         self.load = dict.fromkeys(self.circle, 0)
         for index, problem in enumerate(problems):
             self._sit(index, problem)
@@ -186,12 +189,16 @@ def _steps(before: Mapping[str, tuple[str, str] | None], last: str) -> list[tupl
     return steps[::-1]
 
 
-def _too_few(problem: str, able: Sequence[str], tutors: Sequence[str], places: int) -> str:
+def _too_few(lacking: Mapping[str, Sequence[str]], tutors: Sequence[str], places: int) -> str:
+    """Return the refusal of problems that too few tutors can take. `lacking` has the tutors who can take each."""
+    (problem, able), *others = lacking.items()
     knowing = sorted(set(tutors) - set(able))
     why = f"; {', '.join(knowing)} had a session on it before" if knowing else ""
+    also = f" Too few can take {', '.join(other for other, _ in others)} either." if others else ""
     return (
-        f"Problem {problem} needs {places} tutors (human arms × sessions a cell), but only {len(able)} can take "
-        f"it{why}. Add tutors, leave the problem out, or use fewer sessions a cell."
+        f"Problem {problem} needs {places} tutor{'s' if places > 1 else ''} (human arms × sessions a cell), but only "
+        f"{len(able)} can take it{why}.{also} Add tutors, leave the problem{'s' if others else ''} out, or use fewer "
+        "sessions a cell."
     )
 
 

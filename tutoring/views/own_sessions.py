@@ -62,9 +62,11 @@ def session_list(request: HttpRequest) -> HttpResponse:
     found = sessions.filter(visible_status=filters.status) if filters.status else sessions
     for word in filters.text.split():
         found = found.filter(Q(problem__title__icontains=word) | Q(problem__external_id__icontains=word))
-    page = Paginator(
-        found.order_by(_OPEN_FIRST, "-recorded_at").values_list("pk", flat=True), PAGE_SIZE
-    ).get_page(request.GET.get("page"))
+    keys = found.order_by(_OPEN_FIRST, "-recorded_at").values_list("pk", flat=True)
+    paginator = Paginator(keys, PAGE_SIZE)
+    if not filters.text:
+        paginator.count = counts.get(filters.status, 0) if filters.status else sum(counts.values())
+    page = paginator.get_page(request.GET.get("page"))
     context = {
         "filters": filters,
         "page": page,

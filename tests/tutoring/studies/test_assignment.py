@@ -74,6 +74,12 @@ def test_a_problem_that_too_few_tutors_can_take_is_refused_by_name():
         DesignError, match=r"bank/p1 needs 2 tutors .* only 1 can take it; person-0, person-2"
     ):
         assign(frozen.model_copy(update={"ineligible": known}), SEED)
+    frozen = frozen_design(3, arms=2, tutors=3, tiers=("",))
+    known += (("person-0", "bank/p0"), ("person-1", "bank/p0"))
+    with pytest.raises(
+        DesignError, match=r"bank/p0 needs .* Too few can take bank/p1 either\. .* the problems out"
+    ):
+        assign(frozen.model_copy(update={"ineligible": known}), SEED)
 
 
 def test_each_problem_has_its_own_permutation_of_arms():
