@@ -109,10 +109,13 @@ def _without_free_slot(rule_set: int, now: datetime) -> QuerySet[Any, Any]:
 
 def _reviewable_without(left_out: QuerySet[Any, Any], rule_set: int, now: datetime) -> SessionQuerySet:
     """Return the sessions to review without those whose ids are given, those with one review first."""
-    found = reviewable().exclude(pk__in=left_out)
-    # Only for the order: a count of the queue leaves it out.
-    found = found.annotate(occupied_slots=occupied_slots(rule_set, now))
-    return found.order_by("-occupied_slots", F("recorded_at"), "pk")
+    return (
+        reviewable()
+        .exclude(pk__in=left_out)
+        # Only for the order: a count of the queue leaves it out.
+        .annotate(occupied_slots=occupied_slots(rule_set, now))
+        .order_by("-occupied_slots", F("recorded_at"), "pk")
+    )
 
 
 def occupied_slots(rule_set: int, now: datetime) -> Coalesce:
