@@ -75,11 +75,11 @@ def test_a_problem_that_too_few_tutors_can_take_is_refused_by_name():
     ):
         assign(frozen.model_copy(update={"ineligible": known}), SEED)
     frozen = frozen_design(3, arms=2, tutors=3, tiers=("",))
-    known += (("person-0", "bank/p0"), ("person-1", "bank/p0"))
+    more = (*known, ("person-0", "bank/p0"), ("person-1", "bank/p0"))
     with pytest.raises(
         DesignError, match=r"bank/p0 needs .* Too few can take bank/p1 either\. .* the problems out"
     ):
-        assign(frozen.model_copy(update={"ineligible": known}), SEED)
+        assign(frozen.model_copy(update={"ineligible": more}), SEED)
 
 
 def test_each_problem_has_its_own_permutation_of_arms():
