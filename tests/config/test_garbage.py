@@ -7,9 +7,11 @@ from contextlib import nullcontext
 
 import pytest
 from django.core.management import call_command
+from django.db import connections
 
 import config.asgi
 from benchmark.worker import worker
+from benchmark.worker.kinds import WorkerKind
 from tutoring.management.commands import streamer
 
 LOADED = 10_000
@@ -45,6 +47,6 @@ def test_a_worker_excludes_loaded_objects_before_it_works(monkeypatch: pytest.Mo
     monkeypatch.setattr(worker, "start_sweeping", lambda _kind: None)
     monkeypatch.setattr(worker, "sending_heartbeats", lambda *_: nullcontext())
     monkeypatch.setattr(worker, "_work", lambda _kind: counts.append(gc.get_freeze_count()))
-    monkeypatch.setitem(worker.connections.settings["default"], "CONN_MAX_AGE", 0)
-    worker.run(worker.WorkerKind.MODEL)
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+    worker.run(WorkerKind.MODEL)
     assert counts[0] > LOADED
