@@ -28,7 +28,8 @@ _README = """\
 
 | file | content |
 | --- | --- |
-| preregistration.md, preregistration.json | the design, its analysis and its assumptions, as frozen; `sha256` is the hash of the other fields as canonical JSON |
+| preregistration.md | the design, its analysis and its assumptions, as frozen |
+| preregistration.json | the same; `sha256` is the hash of its other fields as canonical JSON |
 | design.json | the frozen design{seed} |
 | assignments.csv | every assignment, with its state and outcomes |
 | deviations.csv, looks.json | every deviation and every look |
