@@ -61,15 +61,16 @@ def verify(study: Study) -> Verification:
             faults.append(f"No assignment is stored for {_cell(key)}.")
         elif found != row:
             faults.append(
-                f"{_cell(key)} is stored for {found.tutor or 'no tutor'} at position {found.order}, but the seed gives "
-                f"{row.tutor or 'no tutor'} at position {row.order}."
+                f"The row of {_cell(key)} is stored for {found.tutor or 'no tutor'} at position {found.order}, but "
+                f"the seed gives {row.tutor or 'no tutor'} at position {row.order}."
             )
     faults += [
-        f"{_cell(key)} is stored, but the seed gives no such row." for key in stored.keys() - expected.keys()
+        f"A row of {_cell(key)} is stored, but the seed gives none."
+        for key in stored.keys() - expected.keys()
     ]
     return Verification(len(expected), replacements, tuple(faults))
 
 
 def _cell(key: tuple[str, str, int]) -> str:
     arm, problem, replicate = key
-    return f"Arm {arm} on {problem}, session {replicate},"
+    return f"number {replicate} of arm {arm} on {problem}"

@@ -54,6 +54,13 @@ def test_every_row_is_computed_again(freeze: FreezeFactory, tutors: list[User]):
 def test_a_changed_row_and_a_changed_design_are_found(freeze: FreezeFactory, tutors: list[User]):
     study = freeze()
     one, other = study.assignments.filter(problem__external_id="doubling")
+    Assignment.objects.filter(pk=other.pk).update(replicate=2)
+    cell = f"of arm {other.arm.name} on {other.problem}"
+    assert verify(study).faults == (
+        f"No assignment is stored for number 1 {cell}.",
+        f"A row of number 2 {cell} is stored, but the seed gives none.",
+    )
+    Assignment.objects.filter(pk=other.pk).update(replicate=1)
     Assignment.objects.filter(pk=one.pk).update(tutor=None)
     Assignment.objects.filter(pk=other.pk).update(tutor=one.tutor)
     Assignment.objects.filter(pk=one.pk).update(tutor=other.tutor)
