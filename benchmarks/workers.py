@@ -42,12 +42,12 @@ int main() {
     long n;
     scanf("%ld", &n);
     volatile unsigned x = 1;
-    for (int i = 0; i < 60000000; i++) x = x * 3 + 1;
+    for (int i = 0; i < 110000000; i++) x = x * 3 + 1;
     printf("%ld\\n", 2 * n);
     return 0;
 }
 """
-TRIVIAL = BUSY.replace("60000000", "6")
+TRIVIAL = BUSY.replace("110000000", "6")
 
 
 @dataclass(frozen=True)
