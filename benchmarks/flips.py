@@ -15,11 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import judge
 from judge.records import MEBIBYTE
 from judge.verification import find_packages, plan, verify
 from tests.judge.corpus import Program, programs
+
+T = TypeVar("T")
 
 PARTS = ("named", "labels", "fidelity", "hostile")
 REPEATS = 20
@@ -88,20 +91,43 @@ class Progress:
         )
 
 
-def measure(parts: Sequence[str], rounds: int, packages: Sequence[Path]) -> int:
+@dataclass(frozen=True)
+class Share:
+    """A share of a corpus: of `parts` equal ones the one with this number, counted from 1."""
+
+    number: int
+    parts: int
+
+    @classmethod
+    def parse(cls, text: str) -> Share:
+        """Return the share that a text such as "2/3" names. Raises ValueError."""
+        number, parts = map(int, text.split("/"))
+        if not 1 <= number <= parts:
+            raise ValueError(f"{text} is no share")
+        return cls(number, parts)
+
+    def of(self, corpus: Iterable[T]) -> list[T]:
+        """Return every `parts`-th element."""
+        return list(corpus)[self.number - 1 :: self.parts]
+
+
+def measure(parts: Sequence[str], rounds: int, packages: Sequence[Path], share: Share) -> int:
     """Print the flips of each part in each round, and the progress to standard error. Return the number of flips."""
     total = 0
     for part in parts:
         for number in range(1, (1 if part == "named" else rounds) + 1):
             start = time.monotonic()
             progress = Progress(f"{part}, run {number}")
-            judged = _labels(packages, progress) if part == "labels" else _graded(_CASES[part](), progress)
+            if part == "labels":
+                judged = _labels(packages, progress, share)
+            else:
+                judged = _graded(share.of(_CASES[part]()), progress)
             flips = [one for one in judged if one.flipped]
             total += len(flips)
             seconds = time.monotonic() - start
             print(
                 f"{part}, run {number}: {len(flips)} flips of {len(judged)} ({seconds:.0f} s, "
-                f"the longest {max(one.seconds for one in judged):.1f} s)",
+                f"the longest {max((one.seconds for one in judged), default=0):.1f} s)",
                 flush=True,
             )
             for one in flips:
@@ -114,8 +140,8 @@ def measure(parts: Sequence[str], rounds: int, packages: Sequence[Path]) -> int:
     return total
 
 
-def _labels(packages: Sequence[Path], progress: Progress) -> list[Judged]:
-    works, _ = plan(find_packages([PRACTICE_PROBLEMS, *packages]), [], "python")
+def _labels(packages: Sequence[Path], progress: Progress, share: Share) -> list[Judged]:
+    works, _ = plan(share.of(find_packages([PRACTICE_PROBLEMS, *packages])), [], "python")
     results = verify(works, JOBS, lambda _: progress.advance()).results
     return [
         Judged(

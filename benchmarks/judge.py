@@ -1,9 +1,10 @@
 """The overhead of the judge, compared in one run with a bare process and with bubblewrap alone.
 
     python -m benchmarks.judge [--rounds N]
-    python -m benchmarks.judge --load N [--part PART …] [--repeat N] [--packages DIR …]
+    python -m benchmarks.judge --load N [--part PART …] [--share I/N] [--repeat N] [--packages DIR …]
 
-With --load the command prints verdict flips beside N busy processes instead (`benchmarks.flips`).
+With --load the command prints verdict flips beside N busy processes instead (`benchmarks.flips`), of every part and all
+programs, or of one share of them: those of the shares 1/3, 2/3 and 3/3 are all.
 
 This Python starts the bare process with posix_spawn. Recipes alternate in random order, each with ten runs in a row as
 for the tests of a submission; figures are medians. The exit status is 1 if a target is missed, which is not significant
@@ -78,6 +79,13 @@ def main() -> int:
     parser.add_argument(
         "--part", nargs="+", default=flips.PARTS, choices=flips.PARTS, help="corpora to judge under load"
     )
+    parser.add_argument(
+        "--share",
+        type=flips.Share.parse,
+        default="1/1",
+        metavar="I/N",
+        help="the I-th of N shares of each corpus",
+    )
     parser.add_argument("--repeat", type=int, default=3, help="runs of each corpus under load")
     parser.add_argument(
         "--packages", nargs="+", type=Path, default=[], metavar="DIR", help="more labelled packages"
@@ -85,7 +93,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.load is not None:
         with busy_processes(options.load):
-            return int(flips.measure(options.part, options.repeat, options.packages) > 0)
+            return int(flips.measure(options.part, options.repeat, options.packages, options.share) > 0)
     rounds = options.rounds
     if rounds < 4 * IN_A_ROW:
         parser.error(f"--rounds must be at least {4 * IN_A_ROW}")

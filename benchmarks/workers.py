@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 TARGET = 1.8
 TESTS = 4
 IDLE = 10.0
+LOOK = 0.5
 MODEL_TESTS, MODEL_TEST = 10, 0.05
 SIZES = (10, 100, 1000)
 BUSY = """
@@ -41,12 +42,12 @@ int main() {
     long n;
     scanf("%ld", &n);
     volatile unsigned x = 1;
-    for (int i = 0; i < 60000000; i++) x = x * 3 + 1;
+    for (int i = 0; i < 110000000; i++) x = x * 3 + 1;
     printf("%ld\\n", 2 * n);
     return 0;
 }
 """
-TRIVIAL = BUSY.replace("60000000", "6")
+TRIVIAL = BUSY.replace("110000000", "6")
 
 
 @dataclass(frozen=True)
@@ -196,21 +197,27 @@ def store_problem() -> int:
 
 
 def judge_many(kind: str, count: int) -> float:
-    """Request this number of judgements at once; return the seconds until all have ended."""
+    """Request this number of judgements at once; return the seconds until all have ended.
+
+    The looks are rare and the times are those of the rows, because a look takes processor time from the workers.
+    """
+    from django.db.models import Max
+    from django.utils import timezone
+
     from benchmark.judging import EXECUTIONS, enqueue, request_judgement, store_submission
     from benchmark.models import Judgement, Problem
 
     problem = Problem.objects.get(dataset__name="benchmark")
     submission = store_submission(problem, BUSY if kind == "busy" else TRIVIAL, "cpp")
-    start = time.monotonic()
+    start = timezone.now()
     rows = [request_judgement(submission) for _ in range(count)]
     for row in rows:
         enqueue(row, EXECUTIONS)
     mine = Judgement.objects.filter(pk__in=[row.pk for row in rows])
     while mine.filter(state__in=(Judgement.State.QUEUED, Judgement.State.RUNNING)).exists():
-        time.sleep(0.05)
-    seconds = time.monotonic() - start
+        time.sleep(LOOK)
     assert mine.filter(verdict="AC").count() == count, mine.exclude(verdict="AC").first()
+    seconds: float = (mine.aggregate(end=Max("finished_at"))["end"] - start).total_seconds()
     return seconds
 
 

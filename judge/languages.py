@@ -52,7 +52,13 @@ _PYTHON = Family(
     lexer="python",
 )
 
-_CHECK_PYTHON = "import sys\nfor name in sys.argv[1:]: compile(open(name, 'rb').read(), name, 'exec')"
+# Prints the first file's code for the fork server. Programs that are nested too deeply for it start normally.
+_CHECK_PYTHON = """
+import marshal, sys
+code, *_ = [compile(open(name, "rb").read(), name, "exec") for name in sys.argv[1:]]
+try: sys.stdout.buffer.write(marshal.dumps(code))
+except ValueError: pass
+"""
 
 CPYTHON = register(
     Language(

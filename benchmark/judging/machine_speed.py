@@ -96,10 +96,20 @@ def applied_factor(dataset: Dataset, policy: str, scope: str) -> AppliedFactor:
 
 def factors_of_run(run: Run) -> list[float]:
     """Return the factors of the time limits that machines have applied to judgements in the scope of a run."""
-    if run.parameters.get("policy") != Policy.FAIR:
+    return _factors_in(scope_of_run(run), run.dataset, run.parameters.get("policy", ""))
+
+
+def factors_of_scope(judgement: Judgement) -> list[float]:
+    """Return the factors that machines have applied to judgements in the scope of a requested one."""
+    dataset = judgement.submission.problem.dataset
+    return _factors_in(judgement.speed_scope, dataset, judgement.policy)
+
+
+def _factors_in(scope: str, dataset: Dataset, policy: str) -> list[float]:
+    if policy != Policy.FAIR:
         return [1.0]
-    fixed = TimeFactor.objects.filter(scope=scope_of_run(run)).values_list("factor", flat=True)
-    return [machine * run.dataset.time_factor for machine in fixed.distinct()]
+    fixed = TimeFactor.objects.filter(scope=scope).values_list("factor", flat=True)
+    return [machine * dataset.time_factor for machine in fixed.distinct()]
 
 
 def factor_for(judgement: Judgement) -> AppliedFactor:

@@ -17,7 +17,7 @@ from django.utils import timezone
 import judge
 from benchmark.jobs import RowJobs, late_or_lost
 from benchmark.judging.fair_share import EXECUTIONS, in_progress, share_of_a_person
-from benchmark.judging.machine_speed import factor_for
+from benchmark.judging.machine_speed import factor_for, factors_of_scope
 from benchmark.models import Generation, Judgement, Problem, Submission, Suite
 
 logger = logging.getLogger(__name__)
@@ -130,30 +130,19 @@ def has_applied_limits(judgement: Judgement, problem: Problem, language: str) ->
     return stored is not None and judge.Limits(**stored) == now
 
 
-def copy_stored_verdict(judgement: Judgement) -> bool:
+def copy_stored_verdict(judgement: Judgement, *, for_workers: bool = False) -> bool:
     """Finish a new request with the verdict of an equal one, if this version of the judge has performed one here.
 
     Verdicts with other limits (after a change of JUDGE_TIME_MULTIPLIERS), with another time factor than this machine
     would apply, those of imported runs, and those of a compiler that was stopped at JUDGE_COMPILE_TIME, which may have
     changed, are not copied. Return whether there was one. The program is not run again,
     and no signal is sent.
+
+    `for_workers` is whether workers would perform the request: a factor that any of their machines has applied in the
+    scope of the request takes the place of this machine's.
     """
-    equal = {name: getattr(judgement, name) for name in _CONDITIONS}
-    equal["time_factor"] = factor_for(judgement).factor
-    submission = judgement.submission
-    limits = _applied_limits(judgement, submission.problem, submission.language, equal["time_factor"])
-    answers = Generation.objects.filter(_OF_ANSWER, work_item__run__source__isnull=False)
-    done = Judgement.objects.filter(
-        ~Exists(answers),
-        **equal,
-        counts=True,
-        state=Judgement.State.DONE,
-        result__judge_version=judge.JUDGE_VERSION,
-        result__limits__time=limits.time,
-        result__limits__memory=limits.memory,
-    )
-    stopped = Q(result__compiler_output__startswith=judge.COMPILER_STOPPED)
-    before = done.exclude(stopped, verdict=judge.Verdict.CE).order_by("pk").first()
+    factors = factors_of_scope(judgement) if for_workers else [factor_for(judgement).factor]
+    before = next(filter(None, (_equal_verdict(judgement, factor) for factor in factors)), None)
     if before is None:
         return False
     for name in _VERDICT:
@@ -161,6 +150,26 @@ def copy_stored_verdict(judgement: Judgement) -> bool:
     judgement.state, judgement.finished_at = Judgement.State.DONE, timezone.now()
     judgement.save(update_fields=[*_VERDICT, "state", "finished_at"])
     return True
+
+
+def _equal_verdict(judgement: Judgement, time_factor: float) -> Judgement | None:
+    """Return the first finished judgement of an equal request under this factor whose verdict may be copied."""
+    equal = {name: getattr(judgement, name) for name in _CONDITIONS}
+    submission = judgement.submission
+    limits = _applied_limits(judgement, submission.problem, submission.language, time_factor)
+    answers = Generation.objects.filter(_OF_ANSWER, work_item__run__source__isnull=False)
+    done = Judgement.objects.filter(
+        ~Exists(answers),
+        **equal,
+        time_factor=time_factor,
+        counts=True,
+        state=Judgement.State.DONE,
+        result__judge_version=judge.JUDGE_VERSION,
+        result__limits__time=limits.time,
+        result__limits__memory=limits.memory,
+    )
+    stopped = Q(result__compiler_output__startswith=judge.COMPILER_STOPPED)
+    return done.exclude(stopped, verdict=judge.Verdict.CE).order_by("pk").first()
 
 
 def enqueue(judgement: Judgement, queue: str) -> None:

@@ -122,7 +122,7 @@ class RunFigures:
         return {
             "parameters": self.parameters,
             "models_returned": list(self.models_returned),
-            "draws": list(range(self.first_draw, self.first_draw + self.epochs)),
+            "draw_numbers": list(range(self.first_draw, self.first_draw + self.epochs)),
             **self.manifest,
         }
 

@@ -48,7 +48,7 @@ class RunJudge:
         workers: JudgeWorkers | None,
     ) -> None:
         """`check` is called before each judging and raises to prevent it. `workers` judge; None: this process does."""
-        self._requests = JudgementRequests(run, settings, copies_verdicts=workers is None)
+        self._requests = JudgementRequests(run, settings, for_workers=workers is not None)
         self._workers = workers
         self._shared = run.distributed
         self._commits = commits
@@ -71,7 +71,7 @@ class RunJudge:
                 before.claimed().release()
             judgement, new = self._requests.ensure(answer, problem, suite, every_test=every_test)
             waits = judgement.state == Judgement.State.QUEUED
-            if (self._workers and waits) or (self._shared and new):
+            if waits and (self._workers or (self._shared and new)):
                 judging.enqueue(judgement, QUEUE)
             return judgement
 
@@ -174,14 +174,14 @@ def judgement_of(answer: Generation, suite: Judgement.TestScope) -> Judgement | 
 class JudgementRequests:
     """Requests for the judgements of a run, by its policy, its settings and its suites."""
 
-    def __init__(self, run: Run, settings: MethodSettings, *, copies_verdicts: bool = True) -> None:
-        """`copies_verdicts` is whether stored verdicts may be copied: only under the time factor of this machine."""
+    def __init__(self, run: Run, settings: MethodSettings, *, for_workers: bool = False) -> None:
+        """`for_workers` is whether workers perform the requests, under the time factors of their machines."""
         self._settings = settings
         self._scope = judging.scope_of_run(run)
         self._known: dict[tuple[int, str, str], Judgement] = {}
         """The finished judgements of this process by problem, program and suite."""
-        every_program = run.method in METHODS and METHODS[run.method].judges_every_program
-        self._copies_verdicts = copies_verdicts and every_program
+        self._copies_verdicts = run.method in METHODS and METHODS[run.method].judges_every_program
+        self._for_workers = for_workers
         self._suites: dict[str, int] = run.manifest.get("suites") or {}
         """By problem the version of the suite that replaces the imported hidden tests."""
 
@@ -210,7 +210,7 @@ class JudgementRequests:
             speed_scope=self._scope,
         )
         if self._copies_verdicts:
-            judging.copy_stored_verdict(judgement)
+            judging.copy_stored_verdict(judgement, for_workers=self._for_workers)
         setattr(answer, _COLUMNS[suite], judgement)
         Generation.objects.filter(pk=answer.pk).update(**{_COLUMNS[suite]: judgement})
         return judgement, True

@@ -22,6 +22,9 @@ _SHORTEST = 1e-4
 """The CPU seconds that shorter times are drawn as."""
 
 
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 @dataclass(frozen=True, kw_only=True)
 class GrowthPlot(Plot):
     """The measured times of one size argument; there is at least one."""
@@ -115,6 +118,6 @@ def _draw_grid(drawing: Drawing, axes: _Axes) -> None:
 
 def _power(exponent: int) -> str:
     """Return a power of ten as a short label."""
-    if exponent >= 4:
-        return f"10{''.join('⁰¹²³⁴⁵⁶⁷⁸⁹'[int(digit)] for digit in str(exponent))}"
+    if abs(exponent) >= 4:
+        return "10" + str(exponent).translate(_SUPERSCRIPTS)
     return f"{10.0**exponent:g}"

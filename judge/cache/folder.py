@@ -1,6 +1,7 @@
 """Folders of the cache: their paths, who may write them, and their size limit."""
 
 import contextlib
+import functools
 import os
 import shutil
 import time
@@ -14,9 +15,12 @@ _SAME_USE = 3600.0  # seconds
 
 def default_cache() -> Path:
     """Return JUDGE_CACHE, else the project's folder in the user's cache folder."""
-    if given := os.environ.get("JUDGE_CACHE"):
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hintbench" / "judge"
+    return _cache(*map(os.environ.get, ("JUDGE_CACHE", "XDG_CACHE_HOME", "HOME")))
+
+
+@functools.cache
+def _cache(given: str | None, caches: str | None, _home: str | None) -> Path:
+    return Path(given) if given else Path(caches or Path.home() / ".cache") / "hintbench" / "judge"
 
 
 def programs_folder() -> Path:

@@ -124,9 +124,10 @@ def filled(
     `sources` are names in the program's folder, `program` is a path in the sandbox, `memory` the problem's limit in
     bytes.
     """
+    tool = language.tool()
     places = {
-        "tool": language.tool(),
-        "libraries": language.tool().parent / "*",
+        "tool": tool,
+        "libraries": f"{os.path.dirname(tool)}/*",
         "machine": language.machine(),
         "driver": f"{PROGRAM_FOLDER}/{DRIVERS}/{language.driver.name}" if language.driver else "",
         "start": f"{PROGRAM_FOLDER}/{sources[0]}",

@@ -19,7 +19,7 @@ from judge.compilation.precompiled_headers import precompiled_headers
 from judge.compilation.preloading import modules_to_import
 from judge.compilation.sources import Sources, UnusableSourceError, read_sources
 from judge.records import MEBIBYTE, Limits, printable
-from judge.sandbox import PROGRAM_FOLDER, Mounts, RunOutcome, Sandbox, SandboxFaultError, Termination
+from judge.sandbox import PROGRAM_FOLDER, Mounts, Preload, RunOutcome, Sandbox, SandboxFaultError, Termination
 from judge.toolchains import Language
 
 _SHOWN = 4_000
@@ -41,14 +41,14 @@ _PROBLEMS = {
 class CompiledProgram:
     """A program ready to run: its mounts, and its command inside the sandbox.
 
-    `out_of_memory` is that of its language. `preload` names the modules of a Python program that a fork server
-    imports once for all runs; None for a program that a fork server cannot run.
+    `out_of_memory` is that of its language. `preload` is what a fork server loads once for all runs; None for a
+    program that a fork server cannot run.
     """
 
     mounts: Mounts
     command: tuple[str, ...]
     out_of_memory: str
-    preload: tuple[str, ...] | None
+    preload: Preload | None
 
     def without_fork_server(self) -> "CompiledProgram":
         """Return the same program with a normal start for each run."""
@@ -92,14 +92,12 @@ def compile_program(
         found = outcome.stdout, outcome.stderr
         store_program(key, *found)
     result, messages = found
-    made = ((_PROGRAM_NAME, result),) if language.makes_program else files
-    program = _program(language, sources, limits, made)
+    program = _program(language, sources, limits, result)
     return Compilation(program, printable(messages, _SHOWN))
 
 
-def _program(
-    language: Language, sources: Sources, limits: Limits, files: tuple[tuple[str, bytes], ...]
-) -> CompiledProgram:
+def _program(language: Language, sources: Sources, limits: Limits, result: bytes) -> CompiledProgram:
+    files = ((_PROGRAM_NAME, result),) if language.makes_program else sources.files
     file = f"{PROGRAM_FOLDER}/{_PROGRAM_NAME}" if language.makes_program else ""
     memory = limits.memory - language.allowance
     return CompiledProgram(
@@ -112,8 +110,13 @@ def _program(
         ),
         command=filled(language, language.run, sources.programs, file, memory),
         out_of_memory=language.out_of_memory,
-        preload=modules_to_import(dict(sources.files)) if language.uses_fork_server else None,
+        preload=_preload(sources, result) if language.uses_fork_server else None,
     )
+
+
+def _preload(sources: Sources, code: bytes) -> Preload | None:
+    modules = modules_to_import(dict(sources.files))
+    return Preload(code, modules) if code and modules is not None else None
 
 
 def _driver(language: Language) -> Files:

@@ -52,7 +52,8 @@ class TestEvaluator:
 
         Raises SandboxFaultError, OSError, and ValidatorFaultError where the output validator fails.
         """
-        call = ValidatorCall(test.input, test.answer.read_bytes())
+        with open(test.answer, "rb", buffering=0) as answer:  # a buffer would take longer than the reading
+            call = ValidatorCall(test.input, answer.readall())
         time, memory = 0.0, 0
         for _ in range(self._output_check.passes):
             ran, decision = self._run_pass(call)

@@ -31,6 +31,7 @@ from judge.sandbox.interface import (
     SandboxRun,
 )
 from judge.sandbox.memory_file import sealed_file
+from judge.sandbox.packets import Descriptors, receive, send
 from judge.sandbox.seccomp import filter_program
 
 _USERS = range(61184, 65520)  # systemd's range for short-lived services, below 2^16 for nested containers
@@ -54,7 +55,6 @@ _ANSWER_TIME = 20.0  # seconds for the start and the end of a container
 _FAILURE_TIME = 1.0  # seconds until a template that has closed its socket has ended
 _TAKE_TURNS = 2  # templates
 _MOST_FREE = 24  # templates without a container; beyond it the least recently used one ends
-_PACKET = 2**16
 
 
 class Bubblewrap:
@@ -165,9 +165,9 @@ class Bubblewrap:
         ours, launchers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.settimeout(_ANSWER_TIME)
         try:
-            with launchers, sealed_file(_archive(mounts.files)) as archive:
-                template.send(words, [launchers.fileno(), archive])
-            answer, received, _, _ = socket.recv_fds(ours, _PACKET, 1)
+            with launchers, Descriptors([sealed_file(_archive(mounts.files))]) as archive:
+                template.send(words, [launchers.fileno(), *archive])
+            answer, received = receive(ours)
             if answer != b"started":
                 raise OSError(answer.decode("utf-8", "replace").removeprefix("fault "))
         except OSError:
@@ -263,19 +263,19 @@ class _Template:
         self.key = key
         self.ending = -1  # the descriptor of the last container's process, until it has ended
         self._socket, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with its, contextlib.ExitStack() as stack, contextlib.ExitStack() as started:
+        with its, contextlib.ExitStack() as stack, Descriptors() as files:
             self.group = (
                 stack.enter_context(control_group(groups, PROCESSES + _OWN_PROCESSES)) if groups else None
             )
             inherited = [its.fileno(), *(self.group.descriptors if self.group else ())]
             words = [str(its.fileno()), "-1", self.group.argument if self.group else "-"]
             if system_call_filter:
-                inherited.append(started.enter_context(sealed_file(system_call_filter)))
+                inherited.append(files.add(sealed_file(system_call_filter)))
                 words[1] = str(inherited[-1])
             self._process = subprocess.Popen(
                 [*options, "--", *key.command, *words],
                 # Of the same kinds as a program's: an interpreter inspects them at its start.
-                stdin=started.enter_context(sealed_file(b"")),
+                stdin=files.add(sealed_file(b"")),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=_ENVIRONMENT,
@@ -287,8 +287,7 @@ class _Template:
 
     def send(self, words: list[str], descriptors: list[int]) -> None:
         """Request a container. Raises OSError for a template that has ended."""
-        packet = b"".join(word.encode() + b"\0" for word in words)
-        socket.send_fds(self._socket, [packet], descriptors)
+        send(self._socket, words, descriptors)
 
     def has_ended(self, timeout: float) -> bool:
         """Return whether the last container has ended, with all its processes, within this number of seconds."""

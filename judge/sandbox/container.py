@@ -7,7 +7,7 @@ import select
 import signal
 import socket
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from judge.sandbox.cgroups import ControlGroup
 from judge.sandbox.interface import (
     STDERR_LIMIT,
     Mounts,
+    Preload,
     RunOutcome,
     SandboxFaultError,
     SandboxRun,
@@ -23,6 +24,7 @@ from judge.sandbox.interface import (
     UndecidedRunError,
 )
 from judge.sandbox.memory_file import sealed_file
+from judge.sandbox.packets import Descriptors, receive, send
 
 PROCESSES = 64
 _GRACE = 30.0  # seconds after the limit of real time until a launcher without an answer counts as failed
@@ -30,8 +32,6 @@ _FIRST_WAIT = 0.003  # seconds for which a program may be blocked by a full pipe
 _FORK_SERVER_TIME = 60.0  # CPU seconds; the launcher stops a fork at its own, lower limit
 _FORK_SERVER_START = 25.0  # seconds; more than the launcher's own timeout
 _CHUNK = 2**18
-_PACKET = 2**16
-_DESCRIPTORS = 250  # the most that the kernel lets one packet carry is 253
 
 
 class Interpreter(NamedTuple):
@@ -58,21 +58,31 @@ class ContainerProcess:
     mounts: Mounts
     group: ControlGroup | None
     interpreter: Interpreter | None
-    _fork_server_for: tuple[str, ...] | None = None  # the command and modules that the fork server serves
+    _fork_server_for: tuple[tuple[str, ...], Preload] | None = None  # the command, and what is loaded
     _is_new: bool = True
+    _killed: int = field(init=False)  # processes that the kernel killed for lack of memory before this run
+
+    def __post_init__(self) -> None:
+        self._killed = self._killed_processes()
 
     def run(self, run: SandboxRun) -> tuple[RunOutcome, bool]:
         """Run the program. Return its outcome, and whether the container can be used again.
 
         Raises SandboxFaultError.
         """
-        start, killed = time.monotonic(), self.group.killed_processes() if self.group else 0
+        start = time.monotonic()
         try:
-            return self._run_or_fork(run)
+            outcome, clean = self._run_or_fork(run)
         except SandboxFaultError:
-            if self.group and self.group.killed_processes() > killed:  # the launcher among them
+            if self._killed_processes() > self._killed:  # the launcher among them
                 return _out_of_memory(run, time.monotonic() - start), False
             raise
+        if outcome.termination is Termination.MEMORY:
+            self._killed = self._killed_processes()
+        return outcome, clean
+
+    def _killed_processes(self) -> int:
+        return self.group.killed_processes() if self.group else 0
 
     def _run_or_fork(self, run: SandboxRun) -> tuple[RunOutcome, bool]:
         has_server = run.preload is not None and self._has_fork_server(run, run.preload)
@@ -83,19 +93,16 @@ class ContainerProcess:
             self._fork_server_for = None
         return self._run(run, fork=False)
 
-    def _has_fork_server(self, run: SandboxRun, modules: tuple[str, ...]) -> bool:
+    def _has_fork_server(self, run: SandboxRun, preload: Preload) -> bool:
         """Return whether a fork server for this command runs; start one before the first run."""
-        wanted = (*run.command, "", *modules)
+        wanted = (run.command, preload)
         if self._is_new and self.interpreter is not None and self.interpreter == Interpreter.of(run):
-            with contextlib.ExitStack() as stack:
-                # Of the same kinds as a run's, like those that the interpreter inspected at its start.
-                descriptors = [stack.enter_context(sealed_file(b""))]
-                descriptors += [_pipe(stack, stack)[1] for _ in range(2)]
+            with Descriptors([sealed_file(preload.code)]) as descriptors:
                 cpu = math.ceil(
                     (_FORK_SERVER_TIME + run.limits.time) * 1e6
                 )  # of the server, and of each fork
                 words = ["serve", str(cpu), str(run.limits.memory), *self._bounds(run)]
-                self._send([*words, run.command[-1], *modules], descriptors)
+                self._send([*words, run.command[-1], *preload.modules], descriptors)
             if self._receive(time.monotonic() + _FORK_SERVER_START)[0] == "ready":
                 self._fork_server_for = wanted
         return self._fork_server_for == wanted
@@ -104,20 +111,21 @@ class ContainerProcess:
         idle = run.limits.idle if run.idle is None else run.idle
         wall = run.limits.wall if run.wall is None else run.wall
         deadline = time.monotonic() + wall + _GRACE
-        with contextlib.ExitStack() as stack:
-            sent = stack.enter_context(contextlib.ExitStack())
-            input_ = _content(sent, run.input)
-            errors, into_errors = _pipe(stack, sent)
-            collected = {errors: _Stream(STDERR_LIMIT)}
+        with Descriptors() as ours, Descriptors() as sent:
+            _add_content(sent, run.input)
+            output = -1
+            collected: dict[int, _Stream] = {}
             if run.output is None:
-                output, into_output = _pipe(stack, sent)
+                output = _pipe(ours, sent)
                 collected[output] = _Stream(run.limits.output)
             else:
-                output, into_output = -1, _content(sent, run.output)
-            descriptors = [input_, into_output, into_errors]
-            descriptors += [_content(sent, content) for content in run.files.values()]
+                _add_content(sent, run.output)
+            errors = _pipe(ours, sent)
+            collected[errors] = _Stream(STDERR_LIMIT)
+            for content in run.files.values():
+                _add_content(sent, content)
             if run.interaction:
-                descriptors.append(run.interaction.memory)
+                sent.add(os.dup(run.interaction.memory))
             side = 0 if run.interaction is None else 1 + run.interaction.is_validator
             limits = [
                 *(math.ceil(seconds * 1e6) for seconds in (run.limits.time, idle, wall)),
@@ -125,28 +133,25 @@ class ContainerProcess:
             ]
             words = ["run", str(int(fork)), *map(str, limits), *self._bounds(run), str(side)]
             words += [str(len(run.files)), str(len(run.collect)), *run.files, *run.collect, *run.command]
-            self._send(words, descriptors)
+            self._send(words, sent)
             sent.close()  # otherwise the streams never end
             answer, files, too_much = self._collect(collected, output, deadline)
-        try:
+        with files:
             if answer[0] == "no-server":
                 raise _NoForkServerError
             stdout = bytes(collected[output].content) if output in collected else b""
             stderr = bytes(collected[errors].content)
             return _outcome(answer, stdout, stderr, _contents(answer[9:], files, run.limits.output), too_much)
-        finally:
-            for file in files:
-                os.close(file)
 
     def _collect(
         self, collected: dict[int, "_Stream"], output: int, deadline: float
-    ) -> tuple[list[str], list[int], bool]:
+    ) -> tuple[list[str], Descriptors, bool]:
         """Return the launcher's answer, its descriptors, and whether the output exceeded its limit."""
         waiting = select.poll()
         waiting.register(self.launcher, select.POLLIN)
         open_streams = set(collected)
         answer: list[str] = []
-        files: list[int] = []
+        files = Descriptors()
         too_much = False
         # Most programs print less than a pipe holds: waking up for each chunk would cost more than the program.
         if waiting.poll(_FIRST_WAIT * 1000):
@@ -159,16 +164,17 @@ class ContainerProcess:
             ready = waiting.poll(max(0.0, remaining) * 1000)
             if not ready:
                 raise SandboxFaultError("the sandbox did not end within its time")
-            for descriptor, _ in ready:
+            for descriptor, state in ready:
                 if descriptor not in collected:
                     answer, files = self._read_answer()
                     waiting.unregister(descriptor)
                     continue
                 data = os.read(descriptor, _CHUNK)
-                if not data:
+                has_no_writer = state & select.POLLHUP
+                if not data or (has_no_writer and len(data) < _CHUNK):
                     waiting.unregister(descriptor)
                     open_streams.discard(descriptor)
-                elif collected[descriptor].add(data) and descriptor == output and not too_much:
+                if collected[descriptor].add(data) and descriptor == output and not too_much:
                     too_much = True
                     with contextlib.suppress(OSError):
                         self.launcher.send(b"stop\0")
@@ -180,12 +186,9 @@ class ContainerProcess:
         address_space = 4 * run.limits.memory + 16 * 2**30
         return [str(address_space), str(self.mounts.file_size), str(PROCESSES)]
 
-    def _send(self, words: list[str], descriptors: list[int]) -> None:
-        packet = b"".join(word.encode() + b"\0" for word in words)
-        if len(packet) >= _PACKET or len(words) > _DESCRIPTORS or len(descriptors) > _DESCRIPTORS:
-            raise ValueError("a run has too many arguments or files")
+    def _send(self, words: list[str], descriptors: Descriptors) -> None:
         try:
-            socket.send_fds(self.launcher, [packet], descriptors)
+            send(self.launcher, words, descriptors)
         except OSError as error:
             raise self._fault() from error
 
@@ -198,11 +201,11 @@ class ContainerProcess:
         finally:
             self.launcher.settimeout(None)
 
-    def _read_answer(self) -> tuple[list[str], list[int]]:
+    def _read_answer(self) -> tuple[list[str], Descriptors]:
         try:
-            packet, files, _, _ = socket.recv_fds(self.launcher, _PACKET, _DESCRIPTORS)
+            packet, files = receive(self.launcher)
         except ConnectionResetError:
-            packet, files = b"", []
+            packet, files = b"", Descriptors()
         if not packet:
             raise self._fault()
         first, *names = packet.decode("utf-8", "replace").split("\0")
@@ -238,21 +241,23 @@ class _Stream:
         return len(data) > room
 
 
-def _pipe(reading: contextlib.ExitStack, writing: contextlib.ExitStack) -> tuple[int, int]:
-    """Return a new pipe, each end of which is closed with its stack."""
-    ends = os.pipe()
-    reading.callback(os.close, ends[0])
-    writing.callback(os.close, ends[1])
-    return ends
+def _pipe(ours: Descriptors, sent: Descriptors) -> int:
+    """Add the writing end of a new pipe to `sent`, and the reading end to `ours`. Return the latter."""
+    reading, writing = os.pipe()
+    sent.add(writing)
+    return ours.add(reading)
 
 
-def _content(stack: contextlib.ExitStack, content: bytes | Path | FileIO) -> int:
+def _add_content(sent: Descriptors, content: bytes | Path | FileIO) -> None:
+    """Add a file with this content, or the end of a pipe, which is closed."""
     if isinstance(content, FileIO):
-        return stack.enter_context(content).fileno()
-    return stack.enter_context(sealed_file(content))
+        with content:
+            sent.add(os.dup(content.fileno()))
+    else:
+        sent.add(sealed_file(content))
 
 
-def _contents(names: list[str], files: list[int], limit: int) -> dict[str, bytes]:
+def _contents(names: list[str], files: Descriptors, limit: int) -> dict[str, bytes]:
     contents, room = {}, limit + 1
     for name, file in zip(names, files, strict=False):
         with os.fdopen(os.dup(file), "rb") as stream:

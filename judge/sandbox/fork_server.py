@@ -1,4 +1,4 @@
-"""The fork server: an interpreter in the sandbox that starts and compiles the program once, and forks for each test.
+"""The fork server: an interpreter in the sandbox that starts and loads the program once, and forks for each test.
 
 usage: fork_server.py SOCKET FILTER GROUP
 
@@ -7,9 +7,9 @@ starts containers as forks of the interpreter. Process 1 of a container runs onl
 fork server, with the rights and limits of a program, before the first program runs. The interpreter itself never
 reads anything of a submission, so a fork server is like a new start of the interpreter, which takes 11 ms of CPU.
 
-The server gets the names of the program and its modules from the launcher (descriptor 3). It imports the modules,
-compiles the program, and waits. For each message it forks. The fork is a child of the launcher, like every program;
-it takes the descriptors of the message and runs the program as its main module. A normal start takes five times as
+The server gets the names of the program and its modules from the library, and the compiled program as its standard
+input. It imports the modules, loads the program, and lets the library fork for each test. The fork is a child of the
+launcher, like every program, and runs the program as its main module. A normal start takes five times as
 long, most of it for memory pages that both need.
 For the same reason a fork ends without the interpreter's finalization, but first does everything of it that a
 program can observe: it waits for threads, calls registered functions, finalizes the program's objects, and flushes
@@ -24,35 +24,30 @@ from __future__ import annotations  # Python 3.8
 
 import ctypes
 import gc
-import importlib
+import marshal
 import os
 import sys
 
-# The C modules below `signal` and `socket`, which import many modules that each fork would copy.
+# The modules below `importlib.machinery` and `signal`, which import many modules that each fork would copy.
+from _frozen_importlib_external import SourceFileLoader
 from _signal import SIG_DFL, SIGINT
 from _signal import signal as set_signal
-from _socket import AF_UNIX, CMSG_SPACE, SCM_RIGHTS, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 
 # Bound to names of this module, because a program may change the attributes of modules.
 from atexit import _run_exitfuncs as run_exit_functions
 from gc import collect
-from importlib.machinery import SourceFileLoader
 from os import _exit as end_now
 from os import getpid, kill
-from types import CodeType, ModuleType
 
-LAUNCHER = 3
-LAUNCHER_LIBRARY = "/fork_server.so"
-LONGEST_REQUEST = 2**16
-REQUEST = bytearray(LONGEST_REQUEST)  # here and not in the fork server, because new memory costs page faults
-LIBRARY = ctypes.PyDLL(None)  # a PyDLL keeps the interpreter's lock, as a fork must
-# Looked up here, because the first look-up of a function writes to 50 pages.
-PRCTL, SYSTEM_CALL = LIBRARY.prctl, LIBRARY.syscall
-BEFORE_FORK = ctypes.pythonapi.PyOS_BeforeFork
-AFTER_FORK_PARENT, AFTER_FORK_CHILD = (
-    ctypes.pythonapi.PyOS_AfterFork_Parent,
-    ctypes.pythonapi.PyOS_AfterFork_Child,
-)
+TYPE_CHECKING = False  # `typing` is large
+if TYPE_CHECKING:
+    from types import CodeType, ModuleType
+
+# A PyDLL keeps the interpreter's lock, as a fork must.
+LIBRARY = ctypes.PyDLL("/fork_server.so")
+LIBRARY.serve_template.restype = ctypes.c_char_p
+SERVE_TEMPLATE, SERVE_FORKS = LIBRARY.serve_template, LIBRARY.serve_forks
+MODULE = type(sys)
 ANY_PROGRAM = """
 import sys
 class A:
@@ -65,95 +60,36 @@ class A:
             except ValueError as e: raise
 print(*map(int, input().split()), sep="\\n")
 """
-CLONE_PARENT, SIGCHLD = 0x8000, 17
-CLONE = {"x86_64": 56, "aarch64": 220}[os.uname().machine]
-PR_SET_DUMPABLE = 4
 FLUSH_FAILED = 120  # the exit status of the interpreter for a failed flush
 # Stack frames below the program that a normal start does not have.
 EXTRA_FRAMES = 2 if sys.version_info < (3, 12) else 1
 
 
-def prctl(option: int, value: int) -> None:
-    """Call the C library's function. End the process where it fails."""
-    if PRCTL(option, value, 0, 0, 0):
-        os._exit(1)
-
-
-def serve_template(template: int, system_call_filter: int, group: str) -> None:
-    """Start containers as forks of this process. Return in each fork server, and never in another process."""
+def serve_template(template: int, system_call_filter: int, group: str) -> list[str]:
+    """Start containers as forks of this process. Return in each fork server only: the program and its modules."""
     rehearse()
     gc.collect()
     gc.freeze()
-    BEFORE_FORK()
-    if ctypes.PyDLL(LAUNCHER_LIBRARY).serve_template(template, system_call_filter, group.encode()):
+    words: bytes | None = SERVE_TEMPLATE(template, system_call_filter, group.encode())
+    if words is None:
         os._exit(1)
-    AFTER_FORK_CHILD()
+    return words.decode().split("\n")
 
 
 def rehearse() -> None:
     """Do once what fork servers and their forks do first. First uses write to memory that each fork would copy."""
-    compile(ANY_PROGRAM, "", "exec", dont_inherit=True)
-    ours, its = socketpair(AF_UNIX, SOCK_SEQPACKET)
-    ours.send(b"x\0")
-    request(its)
-    own = os.dup(its.fileno())
-    ours.sendmsg([b"run"], [(SOL_SOCKET, SCM_RIGHTS, own.to_bytes(4, sys.byteorder))])
-    take_descriptors(received(its), first=own)
-    os.close(own)
-    prctl(PR_SET_DUMPABLE, 0)
+    reading, writing = os.pipe()
+    os.write(writing, marshal.dumps(compile(ANY_PROGRAM, "", "exec", dont_inherit=True)))
+    loaded(reading)
+    os.close(reading)
+    os.close(writing)
     main_module("")
     flush()
-    ours.close()
-    its.close()
-
-
-def request(launcher: socket) -> list[str]:
-    """Return the words of the launcher's first message: the path of the program and the modules to import."""
-    length = launcher.recv_into(REQUEST)
-    return REQUEST[: length - 1].decode().split("\0")
-
-
-def received(launcher: socket) -> list[int]:
-    """Return the descriptors of the launcher's next message. End the process if the launcher has ended."""
-    message, ancillary, _, _ = launcher.recvmsg(16, CMSG_SPACE(3 * 4))
-    if not message:
-        os._exit(0)
-    return memoryview(ancillary[0][2]).cast("i").tolist()
-
-
-def take_descriptors(descriptors: list[int], first: int) -> None:
-    """Move the descriptors to the numbers from `first` on."""
-    for place, descriptor in enumerate(descriptors, first):
-        os.dup2(descriptor, place)
-        os.close(descriptor)
-
-
-def serve_forks(launcher: socket) -> None:
-    """Fork for each message of the launcher. Return in each fork, and never in the server."""
-    prctl(PR_SET_DUMPABLE, 0)
-    gc.freeze()
-    launcher.send(b"ready")
-    while True:
-        descriptors = received(launcher)
-        BEFORE_FORK()
-        process = SYSTEM_CALL(CLONE, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
-        if process == 0:
-            AFTER_FORK_CHILD()
-            launcher.close()
-            take_descriptors(descriptors, first=0)
-            prctl(PR_SET_DUMPABLE, 1)
-            return
-        AFTER_FORK_PARENT()
-        for descriptor in descriptors:
-            os.close(descriptor)
-        if process < 0:
-            os._exit(1)
-        launcher.send(str(process).encode())
 
 
 def main_module(path: str) -> ModuleType:
     """Return a main module like that of a normal start."""
-    module = ModuleType("__main__")
+    module = MODULE("__main__")
     module.__dict__.update(
         __annotations__={},
         __builtins__=sys.modules["builtins"],
@@ -211,24 +147,23 @@ def finish(status: int, interrupted: bool) -> None:
     end_now(status if succeeded else FLUSH_FAILED)
 
 
-def code_of(path: str) -> CodeType:
-    """Return the compiled program."""
-    with open(path, "rb") as file:
-        return compile(file.read(), path, "exec", dont_inherit=True)
+def loaded(file: int) -> CodeType:
+    """Return the compiled program in a file."""
+    code: CodeType = marshal.loads(os.read(file, max(os.fstat(file).st_size, 2**12)))  # noqa: S302  (sandboxed)
+    return code
 
 
-serve_template(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
-launcher = socket(AF_UNIX, SOCK_SEQPACKET, 0, LAUNCHER)
-path, *modules = request(launcher)
+path, *modules = serve_template(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 for name in modules:
-    importlib.import_module(name)
+    __import__(name)
 if modules:
     gc.collect()
-code = code_of(path)
+code = loaded(0)
 sys.argv = [path]
 sys.path[0] = os.path.dirname(path)
 sys.setrecursionlimit(sys.getrecursionlimit() + EXTRA_FRAMES)
-serve_forks(launcher)
+gc.freeze()
+SERVE_FORKS()
 sys.modules["__main__"] = main_module(path)  # created in the fork, whose end finalizes it
 status, interrupted = 0, False
 try:

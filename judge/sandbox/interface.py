@@ -73,6 +73,14 @@ class InteractionSide:
 
 
 @dataclass(frozen=True)
+class Preload:
+    """What a fork server loads: the compiled program, as CPython marshals it, and the names of modules to import."""
+
+    code: bytes
+    modules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class SandboxRun:
     """One run of a program in a container.
 
@@ -82,7 +90,7 @@ class SandboxRun:
     the scratch folder under their plain names before the program starts; `collect` names files there whose content
     is returned if they exist. The name `*` stands for all files whose names do not begin with a dot.
 
-    `preload` requests a fork server (CPython only): it names the modules to import once for all runs of this
+    `preload` requests a fork server (CPython only), which imports and loads once for all runs of this
     container. `command` then is that of an interpreter with its options, and the program's file. The sandbox may start
     the program normally all the same.
 
@@ -98,7 +106,7 @@ class SandboxRun:
     output: FileIO | None = None
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
     collect: tuple[str, ...] = ()
-    preload: tuple[str, ...] | None = None
+    preload: Preload | None = None
     interaction: "InteractionSide | None" = None
 
 

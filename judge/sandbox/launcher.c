@@ -15,6 +15,7 @@
  * The second form executes the command as `run` would, with signals and a stack limit of STACK bytes like those of a
  * program. The command is an interpreter with fork_server.py, which loads this file as a library and calls
  * `serve_template`: the template is then an interpreter that has started, and so is each process 1, which it never uses.
+ * A fork server calls `serve_forks`. Both functions are C because Python code writes to many pages, which are copied.
  *
  * A request is one packet of words, each ended by a zero byte, with its descriptors. The request to the template:
  *   USER SCRATCH variable…
@@ -34,8 +35,9 @@
  *     files; the name * stands for all files whose names do not begin with a dot. STATUS as wait returns it, TIME the
  *     end on the monotonic clock. CLEAN 0: this container must not be used again.
  *   serve CPU MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES PROGRAM [MODULE]…
- *     forks the fork server (fork_server.py) from process 1, with these descriptors. It is requested before the first
- *     run only: later, the memory of process 1 could hold traces of runs.
+ *     forks the fork server (fork_server.py) from process 1. The descriptor is a file with the compiled program, which
+ *     is also the server's output and refuses it. It is requested before the first run only: later, the memory of
+ *     process 1 could hold traces of runs.
  *     answer: ready, or no-server. A run with FORK 1 has the answer no-server too when the fork server has ended.
  *   stop    ends the run in progress, if there is one.
  * Instead of an answer: "fault MESSAGE", and the container has ended.
@@ -48,6 +50,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -71,6 +74,7 @@
 
 enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, SERVER_START = 20000, FORK_TIMEOUT = 3000,
        QUIET = 5, LOOK = 20000, LONGEST_LOOK = 100000, PROCESSES = 256 };
+enum { LAUNCHER = 3 }; /* the fork server's socket to process 1 */
 enum { ALONE, PROGRAM, VALIDATOR };
 enum { ACTIVE, WAITING, SLEEPING, GONE }; /* states of a side of an interaction, in the shared memory */
 
@@ -489,13 +493,12 @@ static pid_t launch(char **command, const int *given, int count, const limits *a
     return process;
 }
 
-static int answers(int socket, char *text, size_t size, int timeout) {
-    struct pollfd both[2] = {{socket, POLLIN, 0}, {judge, POLLRDHUP, 0}};
+/* Return the fork server's answer, or 0 if it has ended. */
+static pid_t answer_of_server(int timeout) {
+    pid_t answer;
+    struct pollfd both[2] = {{server_socket, POLLIN, 0}, {judge, POLLRDHUP, 0}};
     if (poll(both, 2, timeout) <= 0 || !(both[0].revents & POLLIN)) return 0;
-    ssize_t length = recv(socket, text, size - 1, 0);
-    if (length <= 0) return 0;
-    text[length] = 0;
-    return 1;
+    return recv(server_socket, &answer, sizeof answer, 0) == sizeof answer ? answer : 0;
 }
 
 static void end_everything(void) {
@@ -509,9 +512,13 @@ static void end_everything(void) {
 /* In the child: become the fork server. Nothing is executed, so nothing but this function closes descriptors. */
 static void become_server(const int *given, int count, const limits *allowed) {
     confine(given, count, allowed);
-    if (syscall(SYS_close_range, count, ~0U, 0)) _exit(1); /* Linux 5.9; without it programs are started normally */
+    if (syscall(SYS_close_range, count, ~0U, 0) || prctl(PR_SET_DUMPABLE, 0))
+        _exit(1); /* close_range is of Linux 5.9; without it programs are started normally */
     for (int number = 1; number < NSIG; number++) sigaction(number, &handlers[number], NULL);
-    explicit_bzero(packet, packet_used - packet); /* writing to all of it would copy each of its pages */
+    /* Only the words for fork_server.py are kept. Writing to all of the packet would copy each of its pages. */
+    explicit_bzero(packet, words[6] - packet);
+    explicit_bzero(packet_end, packet_used - packet_end);
+    for (char *end = words[6]; (end += strlen(end)) < packet_end - 1;) *end = '\n';
 }
 
 /* Fork the fork server from this process, which is an interpreter. Return 1 in the fork server. */
@@ -520,7 +527,7 @@ static int start_server(void) {
                       .file_size = atoll(words[4]), .processes = atoll(words[5])};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) fault("socketpair");
-    int given[4] = {descriptors[0], descriptors[1], descriptors[2], pair[1]};
+    int given[4] = {descriptors[0], descriptors[0], descriptors[0], pair[1]};
     if ((server = fork()) < 0) fault("fork");
     if (server == 0) {
         become_server(given, 4, &allowed);
@@ -528,9 +535,7 @@ static int start_server(void) {
     }
     close(pair[1]);
     server_socket = pair[0];
-    char text[16];
-    if (transmit(server_socket, words[6], packet_end - words[6], NULL, 0)
-        && answers(server_socket, text, sizeof text, SERVER_START)) {
+    if (answer_of_server(SERVER_START)) {
         server_memory = own_memory(server);
         dprintf(judge, "ready");
     } else {
@@ -542,9 +547,8 @@ static int start_server(void) {
 
 /* Return a fork of the fork server, a child of this process like every program, or 0 if the server has ended. */
 static pid_t fork_of_server(void) {
-    char text[16];
     if (!server || !transmit(server_socket, "run", 3, descriptors, 3)) return 0;
-    return answers(server_socket, text, sizeof text, FORK_TIMEOUT) ? atoi(text) : 0;
+    return answer_of_server(FORK_TIMEOUT);
 }
 
 /* ---- files ---- */
@@ -749,7 +753,7 @@ static void serve_runs(void) {
         if (!strcmp(words[0], "run") && word_count > 12 && descriptor_count >= 3) {
             run();
             is_interpreter = 0;
-        } else if (!strcmp(words[0], "serve") && word_count > 6 && descriptor_count == 3) {
+        } else if (!strcmp(words[0], "serve") && word_count > 6 && descriptor_count == 1) {
             if (!is_interpreter) dprintf(judge, "no-server");
             else if (start_server()) return;
             for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
@@ -873,12 +877,47 @@ static int serve_requests(int template, int filter, const char *group) {
     _exit(0);
 }
 
-/* Serve as a template that is an interpreter, for fork_server.py. */
-int serve_template(int template, int filter, const char *group) {
+/* ---- for fork_server.py ---- */
+
+/* Of the interpreter that has loaded this library; NULL in other processes. */
+__attribute__((weak)) void PyOS_BeforeFork(void);
+__attribute__((weak)) void PyOS_AfterFork_Child(void);
+
+/* Serve as a template that is an interpreter. Return in each fork server, with the path of the program and the names of
+ * its modules in lines, and NULL if the template cannot serve. */
+const char *serve_template(int template, int filter, const char *group) {
+    if (!PyOS_BeforeFork || !PyOS_AfterFork_Child) return NULL;
     is_interpreter = 1;
     for (int number = 1; number < NSIG; number++) sigaction(number, NULL, &handlers[number]);
     reset_signals();
-    return serve_requests(template, filter, group);
+#ifdef __GLIBC__
+    malloc_trim(0); /* else each fork copies the pages that the compilation of fork_server.py has left */
+#endif
+    PyOS_BeforeFork();
+    if (serve_requests(template, filter, group)) return NULL;
+    PyOS_AfterFork_Child();
+    return words[6];
+}
+
+/* Serve process 1 as a fork server: fork for each of its messages. Return in each fork, which is a child of process 1. */
+void serve_forks(void) {
+    pid_t process = getpid(); /* any answer but 0: ready */
+    PyOS_BeforeFork();
+    while (send(LAUNCHER, &process, sizeof process, MSG_NOSIGNAL) == sizeof process && receive(LAUNCHER, 0)
+           && descriptor_count == 3) {
+        process = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+        if (process == 0) {
+            close(LAUNCHER);
+            for (int i = 0; i < 3; i++)
+                if (dup2(descriptors[i], i) < 0 || close(descriptors[i])) _exit(1);
+            prctl(PR_SET_DUMPABLE, 1);
+            PyOS_AfterFork_Child();
+            return;
+        }
+        for (int i = 0; i < 3; i++) close(descriptors[i]);
+        if (process < 0) break;
+    }
+    _exit(0);
 }
 
 int main(int count, char **arguments) {

@@ -29,6 +29,7 @@ def runtime_files() -> tuple[Path, ...]:
     return _LIBRARIES
 
 
+@functools.cache
 def interpreter_files(interpreter: Path) -> tuple[Path, ...]:
     """Return the files that an interpreter needs: itself, its standard library, the shared libraries."""
     prefix = interpreter.parent.parent

@@ -65,7 +65,8 @@ class Language:
     `{program}` for the compiler's result, and `{memory}` for the problem's memory limit in MiB.
 
     `makes_program` is False where compiling only checks the sources, which are then run themselves.
-    `uses_fork_server` is True where the sandbox can fork programs from a running interpreter. `allowance` is memory
+    `uses_fork_server` is True where the sandbox can fork programs from a running interpreter; the compiler's result is
+    then the code that it loads, empty for a program that it cannot run. `allowance` is memory
     in bytes for the run-time system, on top of the problem's limit. `out_of_memory` is a regular expression that is
     searched in the stripped standard error of a program that failed: a match means MLE. `precompiled` is a header
     that is compiled once for all programs. `readable` are globs of system files that the toolchain reads besides its

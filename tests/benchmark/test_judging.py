@@ -219,6 +219,27 @@ def test_a_stored_verdict_under_another_factor_is_not_copied(monkeypatch: pytest
     assert not judging.copy_stored_verdict(judging.request_judgement(done.submission))
 
 
+def test_for_workers_a_verdict_is_copied_under_a_factor_that_a_machine_has_applied_in_the_scope(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    slow_machine(monkeypatch, 2.4, host="worker")
+    done = performed(request())
+    assert done.time_factor > 1
+    slow_machine(monkeypatch, 1.0, host="model worker")
+
+    def in_study() -> Judgement:
+        return judging.request_judgement(done.submission, speed_scope="study:1")
+
+    assert not judging.copy_stored_verdict(in_study(), for_workers=True), "no machine has judged in the study"
+    TimeFactor.objects.create(scope="study:1", host="worker", factor=1.0, measured=1.0)
+    assert not judging.copy_stored_verdict(in_study(), for_workers=True), "the factor differs"
+    TimeFactor.objects.create(scope="study:1", host="other", factor=done.time_factor, measured=2.4)
+    copied = in_study()
+    assert judging.copy_stored_verdict(copied, for_workers=True)
+    assert (copied.verdict, copied.time_factor, copied.host) == ("AC", done.time_factor, "worker")
+    assert not TimeFactor.objects.filter(host="model worker").exists(), "this machine judges nothing"
+
+
 def test_a_stopped_compilation_is_not_copied():
     done = performed(request())
     result = {**(done.result or {}), "verdict": "CE", "compiler_output": "main.cpp: error"}

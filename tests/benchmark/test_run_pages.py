@@ -437,6 +437,7 @@ def test_epochs_replays_and_possibly_billed_calls_are_on_the_page(make_run: Make
     ):
         row.reused = source
         row.save()
+    Run.objects.filter(pk=replay.pk).update(manifest=replay.manifest | {"draws": "repeat"})
     page = unescape(visit(f"/runs/{replay.pk}/"))
     assert "Replay: all 4 replies repeat stored ones." in page
     assert 'Standard error between epochs</th><td class="number">25.00 %' in page, (

@@ -26,11 +26,21 @@ def test_programs_get_their_verdict_and_the_same_by_a_fork_as_by_a_fresh_start(
         (Verdict.AC, "input()\r\nprint(sum(map(int, input().split())))\r\n"),
         (Verdict.CE, "print(14)\n\0"),
         (Verdict.CE, "(" * 10**5),
+        (Verdict.AC, f"f = {'lambda: ' * 1100}1\ninput()\nprint(sum(map(int, input().split())))"),
         (Verdict.CE, "s = '\ud800'\nprint(14)"),
         (Verdict.NO_CODE, ""),
         (Verdict.NO_CODE, " \n\t\n"),
     ],
-    ids=["byte order mark", "carriage returns", "null byte", "nesting", "lone surrogate", "empty", "blank"],
+    ids=[
+        "byte order mark",
+        "carriage returns",
+        "null byte",
+        "nesting",
+        "code too deep for marshal",
+        "lone surrogate",
+        "empty",
+        "blank",
+    ],
 )
 def test_unusual_bytes_in_a_source(grade: Grade, verdict: Verdict, source: str) -> None:
     assert grade(source).verdict is verdict

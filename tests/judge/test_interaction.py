@@ -165,5 +165,5 @@ def test_a_run_after_one_that_was_stopped_needs_no_second_attempt() -> None:
             (b"while True: pass", Termination.CPU),
             (b"2", Termination.EXIT),
         ):
-            run = SandboxRun(program.command, LIMITS, input=source, preload=())
+            run = SandboxRun(program.command, LIMITS, input=source, preload=program.preload)
             assert container.run(run).termination is ending
