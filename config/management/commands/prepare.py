@@ -15,7 +15,7 @@ from benchmark.corpora import TEXTBOOK
 from benchmark.corpora.store import import_corpus
 from benchmark.models import Dataset
 from benchmark.models.corpora import SHIPPED
-from config.folders import make_private_folder
+from config.folders import UnusableFolderError, make_private_folder
 from config.secret_key import secret_key
 
 PRACTICE = "practice"
@@ -30,7 +30,10 @@ class Command(BaseCommand):
     )
 
     def handle(self, *_: Any, **__: Any) -> None:
-        make_private_folder(settings.VAR)
+        try:
+            make_private_folder(settings.VAR)
+        except UnusableFolderError as error:
+            raise CommandError(f"Nothing is prepared: {error}") from None
         secret_key(Path(settings.VAR))  # before several processes need it
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
