@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.management.commands.create_demo_accounts import DEMO_ACCOUNTS, DEMO_PASSWORD, refusal
+from accounts.demo_accounts import DEMO_ACCOUNTS, DEMO_PASSWORD, refusal
 from benchmark.corpora import TEXTBOOK
 from benchmark.corpora.store import import_corpus
 from benchmark.models import Dataset
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             stored for stored in {user.password for user in demo} if check_password(DEMO_PASSWORD, stored)
         }
         names = [user.username for user in demo if user.password in unchanged]
-        if names:
+        if names and refusal() is None:
             self.stdout.write(f"Demo logins: {', '.join(sorted(names))}    Password: {DEMO_PASSWORD}")
 
 
