@@ -84,7 +84,7 @@ class Cursor:
     calls: int = 0
     """The number of the provider call that the browser was last told."""
     is_new: bool = True
-    """Whether its request is still unanswered. The answer contains the status, which an earlier socket may have lost."""
+    """Whether its request is still unanswered. The answer contains the status, because an earlier one may be lost."""
 
 
 class SessionConsumer(AsyncJsonWebsocketConsumer):
