@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 
+from accounts.demo_accounts import is_published, refusal
 from accounts.roles import Role
 
 ROLES = [(role.value, role.value.capitalize()) for role in Role]
+
+
+class LoginForm(AuthenticationForm):
+    """The name and the password of a login. The published password is refused where other people reach the site."""
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse the published password before any hash is computed."""
+        name, password = (self.cleaned_data.get(field, "") for field in ("username", "password"))
+        if is_published(name, password) and (reason := refusal()):
+            raise forms.ValidationError(f"{reason} Use another account.")
+        return super().clean()
 
 
 class RolesForm(forms.Form):

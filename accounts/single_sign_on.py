@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import jwt
+import requests
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.backends import ModelBackend
@@ -30,6 +31,10 @@ BACKEND = f"{__name__}.SingleSignOn"
 """The name of the backend in the session of a person who logged in this way."""
 
 
+class UntrustedTokenError(SuspiciousOperation):
+    """A token of the provider that is refused. The message quotes nothing of the token."""
+
+
 class SingleSignOn(OIDCAuthenticationBackend):  # type: ignore[misc]
     """The backend of logins by the provider. Sessions of disabled accounts end, as with passwords."""
 
@@ -38,21 +43,37 @@ class SingleSignOn(OIDCAuthenticationBackend):  # type: ignore[misc]
     def verify_token(self, token: str, **keywords: Any) -> dict[str, Any]:
         """Return the claims of a token that the provider issued for this site.
 
-        Raises SuspiciousOperation and PyJWTError.
+        Raises UntrustedTokenError, SuspiciousOperation and PyJWTError.
         """
         claims: dict[str, Any] = super().verify_token(token, **keywords)
         audience = claims.get("aud")
         if claims.get("iss") != settings.OIDC_ISSUER:
-            raise SuspiciousOperation("the token is of another issuer than OIDC_ISSUER")
+            raise UntrustedTokenError("the token is of another issuer than OIDC_ISSUER")
         if settings.OIDC_RP_CLIENT_ID not in (audience if isinstance(audience, list) else [audience]):
-            raise SuspiciousOperation("the token is for another client than OIDC_CLIENT_ID")
+            raise UntrustedTokenError("the token is for another client than OIDC_CLIENT_ID")
         return claims
+
+    def retrieve_matching_jwk(self, token: str) -> jwt.PyJWK:
+        """Return the provider's key that signed a token.
+
+        A token may omit the id of the key if the provider has one key (OpenID Connect Core 1.0, section 10.1).
+        Raises UntrustedTokenError, PyJWTError, and OSError or ValueError if the provider does not answer with keys.
+        """
+        answer = requests.get(settings.OIDC_OP_JWKS_ENDPOINT, timeout=settings.OIDC_TIMEOUT)
+        answer.raise_for_status()
+        header = jwt.get_unverified_header(token)
+        keys = [key for key in answer.json()["keys"] if key.get("alg") in (None, header["alg"])]
+        if "kid" in header:
+            keys = [key for key in keys if key.get("kid") == header["kid"]]
+        if len(keys) != 1:
+            raise UntrustedTokenError("the token names none of the keys at OIDC_JWKS_URL")
+        return jwt.PyJWK(keys[0])
 
     def get_or_create_user(self, access_token: str, id_token: str, payload: dict[str, Any]) -> User:
         """Return the account of the person, which may be disabled, and give it the roles of OIDC_ROLE_CLAIM."""
         claims = self.get_userinfo(access_token, id_token, payload)
         if not payload.get("sub") or claims.get("sub") != payload["sub"]:
-            raise SuspiciousOperation("the provider describes another person than the token")
+            raise UntrustedTokenError("the provider describes another person than the token")
         user = account_for(_identity(claims))
         if settings.OIDC_ROLE_CLAIM and user.is_active:
             change_roles(user, _roles(claims), None)
@@ -70,7 +91,8 @@ class Callback(OIDCAuthenticationCallbackView):  # type: ignore[misc]
             return self._refuse(str(error))
         except (OSError, ValueError, KeyError, jwt.PyJWTError, SuspiciousOperation) as error:
             # OSError includes all errors of requests, whose messages may quote answers of the provider.
-            logger.warning("single sign-on failed: %s", type(error).__name__)
+            reason = str(error) if isinstance(error, UntrustedTokenError) else type(error).__name__
+            logger.warning("single sign-on failed: %s", reason)
             return self._refuse("Single sign-on failed. Try again, or ask an administrator.")
         user: User | None = getattr(self, "user", None)
         if user is None:

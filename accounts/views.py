@@ -24,7 +24,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import actions
 from accounts.actions import AccountActionError
-from accounts.forms import ROLES, NewAccountForm, RolesForm
+from accounts.demo_accounts import refusal
+from accounts.forms import ROLES, LoginForm, NewAccountForm, RolesForm
 from accounts.models import AccountEvent, LoginSession
 from accounts.paging import query_without_page
 from accounts.roles import Role, own_roles, requires_role
@@ -38,11 +39,12 @@ class Login(LoginView):
     """The login page. Limits of failed logins apply before the password is hashed (accounts.throttling)."""
 
     redirect_authenticated_user = True
+    authentication_form = LoginForm
 
     def get_context_data(self, **keywords: Any) -> dict[str, Any]:
         """Return the variables of the template: `single_sign_on` is the provider's name, or "" if it is off."""
         name = settings.OIDC_NAME if settings.OIDC_RP_CLIENT_ID else ""
-        return super().get_context_data(single_sign_on=name, **keywords)
+        return super().get_context_data(single_sign_on=name, has_demo=refusal() is None, **keywords)
 
     def post(self, request: HttpRequest, *arguments: Any, **keywords: Any) -> HttpResponse:
         """Log the visitor in, or show what is wrong."""

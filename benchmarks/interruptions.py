@@ -76,6 +76,8 @@ for event in Event.objects.filter(session__work_item__run=run).order_by("session
 print(run.state, run.items.count(), Session.objects.filter(work_item__run=run).count())
 print(run.paid_calls)
 """
+STALL = 30
+"""Seconds without a call after which the next process is killed."""
 MESSAGES = 2
 """Messages of each session of a person."""
 SESSIONS = """
@@ -295,7 +297,7 @@ def carry_out(
         assert disturbance is not None
         chance = disturbance.chance
         enough = number * apart - chance.randrange(CONCURRENCY // 2)
-        stack.wait_for(lambda: len(fake_providers.requests) >= enough or client.poll() is not None)  # noqa: B023
+        wait_for_calls(site, enough, client)
         victim = chance.choice(disturbance.victims)
         print(f"{len(fake_providers.requests)} calls: {victim}", file=sys.stderr)
         if victim == "client":
@@ -317,6 +319,23 @@ def carry_out(
         conversation.result()
     calls = Counter(json.dumps(request.body["messages"]) for request in fake_providers.requests)
     return run_python(stack, ROWS).splitlines(), calls, in_flight
+
+
+def wait_for_calls(site: Site, enough: int, client: subprocess.Popen[bytes]) -> None:
+    """Wait until the provider has received this many calls, the client ends, or no call arrives for STALL seconds.
+
+    While streamers call the same model, the run has a smaller share of the calls, so that fewer may be paused than the
+    number needs.
+    """
+    received, since = 0, time.monotonic()
+
+    def is_time() -> bool:
+        nonlocal received, since
+        if len(site.fake_providers.requests) > received:
+            received, since = len(site.fake_providers.requests), time.monotonic()
+        return received >= enough or client.poll() is not None or time.monotonic() - since > STALL
+
+    site.stack.wait_for(is_time)
 
 
 def hold_all(site: Site, sessions: list[Conversation], calls: int) -> list[Future[None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError
@@ -19,12 +20,20 @@ class CommandLine(ManagementUtility):
     """
 
     def execute(self) -> None:
-        """Execute the command. Ends the process with a sentence if the database cannot be reached or lacks tables."""
+        """Execute the command.
+
+        Ends the process with a sentence if a variable has a wrong value, or if the database cannot be reached or lacks
+        tables. With `--traceback` it raises ImproperlyConfigured and DatabaseError.
+        """
         try:
             super().execute()
-        except DatabaseError:
-            if "--traceback" not in self.argv:
-                _refuse_unready_database()
+        except (ImproperlyConfigured, DatabaseError) as error:
+            if "--traceback" in self.argv:
+                raise
+            if isinstance(error, ImproperlyConfigured):
+                sys.stderr.write(f"{error}\n")
+                sys.exit(1)
+            _refuse_unready_database()
             raise
 
     def fetch_command(self, subcommand: str) -> BaseCommand:

@@ -189,7 +189,11 @@ def _proxies() -> Requirement:
 def state_of_database() -> Requirement:
     """Return whether the database can be reached and has the tables of this version."""
     vendor = connection.vendor
-    fix = "Check DATABASE_URL and that the database server runs."
+    fix = (
+        "Make the file and its folder writable for this user. HINTBENCH_VAR or DATABASE_URL names it."
+        if vendor == "sqlite"
+        else "Check DATABASE_URL and that the database server runs."
+    )
     try:
         executor = MigrationExecutor(connection)
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())

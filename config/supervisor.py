@@ -24,7 +24,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import system_packages, valkey
 from config.env import Secret, environment_with
-from config.folders import make_private_folder
+from config.folders import UNUSABLE, UnusableFolderError, make_private_folder
 from config.managed_process import ManagedProcess, end_of_log, rotate, write_process_list
 from config.version import VERSION
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 START_TIMEOUT = 60.0
 """Seconds within which the queue server and the web server must each answer after their start."""
-
-MINIMUM_FREE_DISK = 50_000_000
-"""Bytes of free disk that a start needs for the database and the logs."""
 
 LOG_CHECK_INTERVAL = 60.0
 """Seconds between checks of the size of the logs."""
@@ -78,27 +75,16 @@ def main() -> int:
         from config import settings  # an invalid variable must give one line and no traceback
 
         make_private_folder(settings.VAR)
-        check_free_disk(settings.VAR)
         with exclusive_lock(settings.VAR):
             asyncio.run(Supervisor(settings).run())
-    except (ImproperlyConfigured, CannotStartError, valkey.NoQueueServerError) as error:
+    except (ImproperlyConfigured, CannotStartError, UnusableFolderError, valkey.NoQueueServerError) as error:
         tell(f"Hintbench cannot start: {error}")
         return 2
     except OSError as error:
-        reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        tell(f"Hintbench cannot start: {reason}. HINTBENCH_VAR names the folder for all data.")
+        reason = UNUSABLE.format(path=error.filename, reason=error.strerror) if error.filename else str(error)
+        tell(f"Hintbench cannot start: {reason}")
         return 2
     return 0
-
-
-def check_free_disk(var: Path) -> None:
-    """Raise CannotStartError if less than MINIMUM_FREE_DISK is free on the disk of `var`."""
-    free = shutil.disk_usage(var).free
-    if free < MINIMUM_FREE_DISK:
-        raise CannotStartError(
-            f"only {free / 1e6:.0f} MB are free on the disk of {var}, and {MINIMUM_FREE_DISK / 1e6:.0f} MB are needed. "
-            "Free some space, or set HINTBENCH_VAR to a folder on another disk."
-        )
 
 
 def exclusive_lock(var: Path) -> TextIO:

@@ -110,7 +110,7 @@ def _find() -> Bubblewrap:
         remedy = "Install a C compiler. Debian, Ubuntu: sudo apt install g++."
         raise SandboxUnavailableError(str(error), remedy) from error
     except OSError as error:
-        remedy = "Set JUDGE_CACHE to a folder that can be written."
+        remedy = "Free space, or make the folder writable. JUDGE_CACHE names it, or HINTBENCH_VAR of a site."
         raise SandboxUnavailableError(f"the launcher cannot be stored: {error}", remedy) from error
     version = subprocess.run([bwrap, "--version"], check=False, capture_output=True, text=True).stdout.strip()
     remove_abandoned_folders()

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from accounts.demo_accounts import DEMO_PASSWORD
 from accounts.roles import Role, roles_of
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +55,25 @@ def test_demo_accounts_are_refused_where_others_can_reach_them(settings, setting
     with pytest.raises(CommandError, match="create_account"):
         run("create_demo_accounts")
     assert not User.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["demo-admin", "Demo-Admin"])
+def test_the_published_password_is_refused_where_others_can_reach_the_site(
+    client: Client, settings, name: str
+):
+    run("create_demo_accounts")
+    assert "prints the demo accounts" in client.get("/login/").content.decode()
+    settings.HTTPS = True
+    answer = client.post("/login/", {"username": name, "password": DEMO_PASSWORD})
+    assert answer.status_code == 200
+    assert "allowed only on a loopback address" in answer.content.decode()
+    assert "prints the demo accounts" not in answer.content.decode()
+    printed = run("prepare")
+    assert DEMO_PASSWORD not in printed
+    user = User.objects.get(username="demo-admin")
+    user.set_password("a-password-of-its-own")
+    user.save()
+    assert logs_in(client, "demo-admin", "a-password-of-its-own")
 
 
 def test_a_new_account_can_log_in_and_has_its_roles(client: Client):

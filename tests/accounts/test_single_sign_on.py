@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+import jwt
 import pytest
+import requests
 from django.contrib.auth.models import User
 from django.test import Client
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend
@@ -76,7 +79,6 @@ def provider(address: str, settings: Settings) -> Provider:
     settings.OIDC_OP_TOKEN_ENDPOINT = f"{address}/oauth2/token"
     settings.OIDC_OP_USER_ENDPOINT = f"{address}/userinfo"
     settings.OIDC_OP_JWKS_ENDPOINT = f"{address}/jwks"
-    settings.OIDC_VERIFY_KID = False  # the keys of this provider have no names
     settings.OIDC_NAME = "Example University"
     settings.AUTHENTICATION_BACKENDS = [
         *settings.AUTHENTICATION_BACKENDS,
@@ -236,6 +238,41 @@ def test_a_token_that_cannot_be_trusted_is_refused(
     assert "Single sign-on failed" in login_page(client)
     assert visitor_of(client) == ""
     assert not User.objects.exists()
+
+
+def change_keys(monkeypatch: pytest.MonkeyPatch, *changes: dict[str, str]) -> None:
+    """Let the provider publish its only key once for each change, with these fields replaced."""
+    get = requests.get
+
+    def published(url: str, **options: Any) -> requests.Response:
+        answer = get(url, **options)
+        if url.endswith("/jwks"):
+            [key] = answer.json()["keys"]
+            answer._content = json.dumps({"keys": [key | change for change in changes]}).encode()
+        return answer
+
+    monkeypatch.setattr(requests, "get", published)
+
+
+def test_a_token_without_the_name_of_its_key_needs_a_provider_with_one_key(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    change_keys(monkeypatch, {"kid": "first"}, {"kid": "second"})
+    assert visitor_of(provider.login("s-13")) == ""
+    assert "single sign-on failed: the token names none of the keys at OIDC_JWKS_URL" in caplog.text
+
+
+def test_a_token_with_the_name_of_its_key_is_checked_with_this_key(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+):
+    header = jwt.get_unverified_header
+    monkeypatch.setattr(jwt, "get_unverified_header", lambda token: header(token) | {"kid": "second"})
+    other = "AQAB"  # a modulus that fits no signature
+    change_keys(monkeypatch, {"kid": "first", "n": other}, {"kid": "second"})
+    provider.describe("s-14", preferred_username="edsger")
+    assert visitor_of(provider.login("s-14")) == "edsger"
+    change_keys(monkeypatch, {"kid": "third"})
+    assert visitor_of(provider.login("s-14")) == ""
 
 
 def test_a_token_for_another_client_is_refused(provider: Provider, monkeypatch: pytest.MonkeyPatch):

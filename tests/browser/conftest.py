@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, StorageState, expect, sync_playwright
 
-from accounts.management.commands.create_demo_accounts import DEMO_PASSWORD
+from accounts.demo_accounts import DEMO_PASSWORD
 from tests.stack import HANG, Stack
 
 OpenPage = Callable[..., Page]

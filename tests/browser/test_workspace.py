@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 
-from accounts.management.commands.create_demo_accounts import DEMO_PASSWORD
+from accounts.demo_accounts import DEMO_PASSWORD
 from tests.browser.conftest import OpenPage
 from tests.browser.test_layout import assert_readable
 from tests.browser.workspace import ask_for_code, close_session, message, replies, start_session, talk

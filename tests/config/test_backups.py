@@ -587,14 +587,14 @@ def test_a_restored_backup_replays_later_withdrawals(site: tuple[Site, Callable[
     filled.run(withdraw)
     assert (tmp_path / "backups" / "withdrawals.json").stat().st_mode & 0o077 == 0
     new = empty()
-    assert "Carried out again: 1 withdrawals" in new.restore(backup)
+    assert "Withdrawals later than the backup, which were carried out again: 1." in new.restore(backup)
     new.run(check_withdrawn, 1)
 
     # Beside a copy of the backup alone, the withdrawals of the database that is replaced count.
     shutil.copytree(backup, tmp_path / "copies" / backup.name)
     filled.restore(tmp_path / "copies", "--replace")
     filled.run(check_withdrawn, 1)
-    assert "Carried out again" not in new.restore(filled.backup(tmp_path / "backups"), "--replace")
+    assert "carried out again" not in new.restore(filled.backup(tmp_path / "backups"), "--replace")
     new.run(check_withdrawn, 1)
 
     (tmp_path / "copies" / "withdrawals.json").write_text("[{]")

@@ -20,7 +20,7 @@ DOCUMENTS = [
     REPOSITORY / "CONTRIBUTING.md",
     *sorted((REPOSITORY / "docs").glob("*.md")),
 ]
-OTHER_PROGRAMS = {"git", "sudo"}
+OTHER_PROGRAMS = {"cd", "git", "sudo"}
 """System programs in the documents; the tests parse only our own commands."""
 
 SHIPPED = (

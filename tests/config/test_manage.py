@@ -77,16 +77,29 @@ def test_every_page_shows_the_version(client: Client) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("database", "fault"),
+    ("database", "fault", "fix"),
     [
-        ("", "The database is not ready: sqlite, "),
+        ("", "The database is not ready: sqlite, ", "manage.py prepare"),
+        (
+            "sqlite:////proc/none.sqlite3",
+            "The database is not ready: sqlite: unable to open database file",
+            "Make the file and its folder writable",
+        ),
         (
             "postgres://nobody:word@127.0.0.1:1/none",
             "The database is not ready: postgresql: connection failed",
+            "Check DATABASE_URL",
+        ),
+        (
+            "mysql://nobody:word@127.0.0.1/none",
+            "DATABASE_URL has the scheme 'mysql'",
+            "must start with one of: sqlite://, postgres://",
         ),
     ],
 )
-def test_a_command_without_a_database_says_what_to_do(tmp_path: Path, database: str, fault: str) -> None:
+def test_a_command_without_a_database_says_what_to_do(
+    tmp_path: Path, database: str, fault: str, fix: str
+) -> None:
     ended = subprocess.run(
         [sys.executable, "manage.py", "report", str(uuid4())],
         cwd=REPOSITORY,
@@ -103,6 +116,6 @@ def test_a_command_without_a_database_says_what_to_do(tmp_path: Path, database: 
     )
     assert ended.returncode == 1
     assert ended.stderr.startswith(fault)
-    assert "manage.py prepare" in ended.stderr or "Check DATABASE_URL" in ended.stderr
+    assert fix in ended.stderr
     assert "Traceback" not in ended.stderr
     assert "word" not in ended.stderr

@@ -18,9 +18,12 @@ from types import SimpleNamespace
 
 import django_rq
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from redis import Redis
 
-from config import supervisor, valkey
+from config import valkey
+from config.folders import UnusableFolderError, make_private_folder
 from config.managed_process import ManagedProcess
 from tests.cached_fixtures import add_prepared
 from tests.stack import HANG, REPOSITORY, RunProgram, Stack, StartStack, free_port
@@ -142,16 +145,22 @@ def test_a_folder_that_cannot_be_written_is_one_line(run_program: RunProgram):
     printed = output_of_refused_start(run_program, Path("/proc/hintbench"))
     assert printed.startswith("Hintbench cannot start: /proc/hintbench: ")
     assert printed.count("\n") == 1
+    prepared = run_program(Path("/proc/hintbench"), "manage.py", "prepare")
+    assert prepared.returncode == 1
+    assert prepared.stderr.startswith("/proc/hintbench: ")
+    assert prepared.stderr.count("\n") == 1
 
 
 def test_a_full_disk_stops_the_start_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2_000_000))
-    with pytest.raises(
-        supervisor.CannotStartError, match=r"only 2 MB are free on the disk of .*, and 50 MB are needed"
-    ):
-        supervisor.check_free_disk(tmp_path)
+    full = "only 2 MB are free on the disk of .*, and 50 MB are needed"
+    with pytest.raises(UnusableFolderError, match=full):
+        make_private_folder(tmp_path)
+    with pytest.raises(CommandError, match=full):
+        call_command("prepare")
+    assert not list(tmp_path.iterdir())
 
 
 async def test_a_process_whose_start_cannot_be_recorded_is_stopped(tmp_path: Path):

@@ -114,6 +114,21 @@ def test_reply_streams_and_a_reconnected_page_gets_the_rest_once(
         assert_whole(one)
 
 
+def test_a_page_that_lost_the_status_after_its_last_event_gets_it_on_the_next_connection(
+    fake_provider_stack: Stack, tutor: Visitor
+):
+    path = tutor.start_session("last-rolls")
+    assert tutor.command(path + "send/", mode="code", text="")[0] == 200
+    socket = tutor.socket(path)
+    socket.listen_until(lambda s: "reply" in s.kinds() and s.status["active_reply"] is None)
+    socket.drop()
+    socket.status = {}
+    events = len(socket.events)
+    socket.listen_until(lambda s: bool(s.status))
+    assert socket.status["may"]["send"]
+    assert len(socket.events) == events
+
+
 def test_page_says_that_no_process_writes_replies_until_one_does(fake_provider_stack: Stack, tutor: Visitor):
     path = tutor.start_session("last-rolls")
     streamer = fake_provider_stack.pid_of("streamer")

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 from uuid import uuid4
 
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidMessage
 from websockets.sync.client import ClientConnection, connect
 
 from tests import stack as stacks
@@ -114,7 +114,7 @@ class Socket:
                 self._fold(self._receive())
             except TimeoutError:
                 continue
-            except (OSError, ConnectionClosed, EOFError) as error:
+            except (OSError, ConnectionClosed, EOFError, InvalidMessage) as error:
                 self.drop()
                 received = getattr(error, "rcvd", None)
                 if received is not None and received.code >= 4000:

@@ -83,6 +83,8 @@ class Cursor:
     seq: int = 0
     calls: int = 0
     """The number of the provider call that the browser was last told."""
+    is_new: bool = True
+    """Whether its request is still unanswered. The answer contains the status, because an earlier one may be lost."""
 
 
 class SessionConsumer(AsyncJsonWebsocketConsumer):
@@ -298,7 +300,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         cursor.calls = current.calls if current and not self.rules.is_blind else 0
         changed = before != (cursor.reply, cursor.calls) or self._queue_has_changed()
         outage = reply_outage(current) if current else None
-        return messages, bool(events) or changed or outage != self.outage
+        is_new, cursor.is_new = cursor.is_new, False
+        return messages, is_new or bool(events) or changed or outage != self.outage
 
     def _queue_has_changed(self) -> bool:
         if self.waiting is None:

@@ -14,7 +14,10 @@ from accounts.roles import Role
 
 
 class Command(BaseCommand):
-    help = "Create an account and print its password once. With --reset, replace the password of an existing account."
+    help = (
+        "Create an account with roles, and print its password once. "
+        "With --reset, replace the password and the roles of an existing account."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="user name for the login")
@@ -32,7 +35,9 @@ class Command(BaseCommand):
     def handle(self, *arguments: Any, name: str, role: list[str], reset: bool, **options: Any) -> None:
         user = User.objects.filter(username=name).first()
         if user and not reset:
-            raise CommandError(f"The account {name!r} exists already. Use --reset to replace its password.")
+            raise CommandError(
+                f"The account {name!r} exists already. Use --reset to replace its password and roles."
+            )
         if not user and reset:
             raise CommandError(f"The account {name!r} does not exist. Create it without --reset.")
         password = secrets.token_urlsafe(12)

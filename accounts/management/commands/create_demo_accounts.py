@@ -2,25 +2,13 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from accounts.actions import give_roles
-from accounts.roles import Role
-
-DEMO_PASSWORD = "hintbench-demo"  # noqa: S105  (published on purpose; refused on a reachable address)
-DEMO_ACCOUNTS = {f"demo-{role}": role for role in Role}
-LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-
-
-def refusal() -> str | None:
-    """Return why demo accounts are not allowed on this site, or None if they are allowed."""
-    if settings.HOST not in LOOPBACK or settings.HTTPS:
-        return "Demo accounts have a published password, so they are allowed only on a loopback address without HTTPS."
-    return None
+from accounts.demo_accounts import DEMO_ACCOUNTS, DEMO_PASSWORD, refusal
 
 
 class Command(BaseCommand):

@@ -10,12 +10,12 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.management.commands.create_demo_accounts import DEMO_ACCOUNTS, DEMO_PASSWORD, refusal
+from accounts.demo_accounts import DEMO_ACCOUNTS, DEMO_PASSWORD, refusal
 from benchmark.corpora import TEXTBOOK
 from benchmark.corpora.store import import_corpus
 from benchmark.models import Dataset
 from benchmark.models.corpora import SHIPPED
-from config.folders import make_private_folder
+from config.folders import UnusableFolderError, make_private_folder
 from config.secret_key import secret_key
 
 PRACTICE = "practice"
@@ -30,7 +30,10 @@ class Command(BaseCommand):
     )
 
     def handle(self, *_: Any, **__: Any) -> None:
-        make_private_folder(settings.VAR)
+        try:
+            make_private_folder(settings.VAR)
+        except UnusableFolderError as error:
+            raise CommandError(f"Nothing is prepared: {error}") from None
         secret_key(Path(settings.VAR))  # before several processes need it
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
@@ -58,7 +61,7 @@ class Command(BaseCommand):
             stored for stored in {user.password for user in demo} if check_password(DEMO_PASSWORD, stored)
         }
         names = [user.username for user in demo if user.password in unchanged]
-        if names:
+        if names and refusal() is None:
             self.stdout.write(f"Demo logins: {', '.join(sorted(names))}    Password: {DEMO_PASSWORD}")
 
 

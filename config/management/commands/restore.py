@@ -43,7 +43,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Restored into {settings.VAR}. {_summary(folder, restored.manifest)}")
         if restored.withdrawals:
             self.stdout.write(
-                f"Carried out again: {restored.withdrawals} withdrawals that are later than the backup."
+                f"Withdrawals later than the backup, which were carried out again: {restored.withdrawals}."
             )
         if no_migrate and restored.known_withdrawals:
             self.stdout.write(

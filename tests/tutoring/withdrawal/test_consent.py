@@ -395,7 +395,7 @@ def test_the_command_erases_only_on_request(alice: User, doubling: Problem):
     assert "Would erase: 1 session, 1 note, 1 consent." in out.getvalue()
     assert Session.objects.exists()
     call_command("withdraw_consent", "alice", "--erase", stdout=out)
-    assert "Erased: 1 session," in out.getvalue()
+    assert "Erased: 1 session, 0 chains, 0 hint cards, " in out.getvalue()
     assert not Session.objects.exists()
     [entry] = AuditEntry.objects.filter(action="WithdrawConsent")
     assert entry.person is None

@@ -31,6 +31,12 @@ class Command(BaseCommand):
 
 
 def _list(counts: dict[str, int]) -> str:
-    return ", ".join(
-        f"{count} {name.removesuffix('s') if count == 1 else name}" for name, count in counts.items()
-    )
+    return ", ".join(f"{count} {_noun(name, count)}" for name, count in counts.items())
+
+
+def _noun(name: str, count: int) -> str:
+    """Return the noun for a key of Withdrawal.counts, in the singular for one."""
+    noun = name.replace("_", " ")
+    if count != 1:
+        return noun
+    return noun.removesuffix("ies") + "y" if noun.endswith("ies") else noun.removesuffix("s")
