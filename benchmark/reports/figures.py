@@ -144,7 +144,7 @@ class RunFigures:
         if not self.complete:
             rest = f", and {self.rejected} failed permanently" if self.rejected else ""
             warnings.append(
-                f"Incomplete: {self.done} of {self.total} items are done{rest}; the figures are of those only."
+                f"Incomplete: {self.done:,} of {self.total:,} items are done{rest}; the figures are of those only."
             )
         if self.rejected:
             warnings += self._failure_warnings()
@@ -152,7 +152,7 @@ class RunFigures:
 
     def _failure_warnings(self) -> list[str]:
         """Return the number of items that failed permanently and, if there is a headline, how it counts them."""
-        failed = f"{self.rejected} of {self.total} items failed permanently, because the provider rejected the request"
+        failed = f"{self.rejected:,} of {self.total:,} items failed permanently, because the provider rejected the request"
         if self.headline is None:
             return [f"{failed}."]
         treated = (
