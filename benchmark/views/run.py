@@ -51,7 +51,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
             "price": format_price(figures),
             "reflections": plots.show(reflections) if reflections else None,
             "metrics": format_metrics(figures.metrics),
-            "draws": figures.depends_on["draws"],
+            "draw_numbers": figures.depends_on["draw_numbers"],
             "headline": headline(figures) if figures.headline else "",
             "verdicts": verdict_heading(figures),
             "finishes": [(kind, FINISHES[kind], count) for kind, count in figures.finishes.items()],
