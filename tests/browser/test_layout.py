@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 from typing import Literal
@@ -124,6 +125,7 @@ def test_account_pages_are_readable(open_page: OpenPage) -> None:
         assert_readable_everywhere(page)
     page.goto("/accounts/?name=demo-reviewer")
     page.get_by_role("link", name="demo-reviewer").click()
+    page.wait_for_url(re.compile(r"/accounts/\d+/$"))
     assert_readable_everywhere(page)
     page.goto("/accounts/add/")
     page.get_by_label("User name").fill("made-for-a-look")
