@@ -89,7 +89,7 @@ def refusal_to_apply(rejudging: Rejudging) -> str:
     progress = progress_of(rejudging)
     if not progress.finished:
         left = progress.total - progress.done - progress.failed
-        return f"{left} of {progress.total} programs are not judged yet."
+        return f"{left:,} of {progress.total:,} programs are not judged yet."
     if rejudging.programs.filter(before__counts=False).exists():
         return "Another rejudging replaced some of these verdicts. Discard this one and request another one."
     changed = rejudging.programs.exclude(after__problem_hash=F("after__submission__problem__content_hash"))

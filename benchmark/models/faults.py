@@ -59,4 +59,4 @@ def count_by_kind(faults: Iterable[str]) -> Counter[str]:
 
 def describe_kinds(counts: Counter[str]) -> str:
     """Return the numbers in words, the most frequent first: "2 rate limit, 1 timeout"."""
-    return ", ".join(f"{count} {FAULTS[kind]}" for kind, count in counts.most_common())
+    return ", ".join(f"{count:,} {FAULTS[kind]}" for kind, count in counts.most_common())

@@ -68,4 +68,4 @@ def finish_warnings(finishes: Mapping[str, int]) -> Iterator[str]:
     for kind in WARNED:
         count = finishes.get(kind, 0)
         if count > WARNING_SHARE * replies:
-            yield f"{count} of {replies} replies ({100 * count / replies:.1f} %): {FINISHES[kind]}."
+            yield f"{count:,} of {replies:,} replies ({100 * count / replies:.1f} %): {FINISHES[kind]}."

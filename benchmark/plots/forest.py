@@ -19,6 +19,9 @@ _LINE, _INTERVAL, _AXIS = 15, 24, 40
 _NAME = 34
 """Letters of a name beside the numbers."""
 
+_LETTER = 7
+"""The width of a letter of the numbers, at most."""
+
 _ARROW = 6
 
 
@@ -103,7 +106,7 @@ class ForestPlot(Plot):
         for row, lines in zip(self.estimates, names, strict=True):
             for number, text in enumerate(lines):
                 drawing.text(_EDGE, top + _LINE * number + 14, text, "forest-name")
-            drawing.text(_WIDTH - _EDGE, top + 14, self._numbers(row), anchor="end")
+            self._add_numbers(drawing, self._numbers(row), top)
             top += _LINE * len(lines)
             drawing.add(self._interval(row, axis, top + 11))
             top += _INTERVAL
@@ -120,6 +123,13 @@ class ForestPlot(Plot):
             x = axis.across(self.scale.no_difference)
             drawing.line("no-difference", x, 4, x, bottom)
         drawing.text(_WIDTH / 2, bottom + 34, self.axis, anchor="middle")
+
+    def _add_numbers(self, drawing: Drawing, numbers: str, top: float) -> None:
+        """Append the numbers of a row on paper, so that no line crosses them: a crossed minus looks like a plus."""
+        width = _LETTER * len(numbers)
+        place = f'x="{_WIDTH - _EDGE - width}" y="{top + 1:.1f}" width="{width}" height="{_LINE + 1}"'
+        drawing.add(f'<rect class="plot-page" {place}/>')
+        drawing.text(_WIDTH - _EDGE, top + 14, numbers, anchor="end")
 
     def _interval(self, row: ForestRow, axis: _Axis, y: float) -> str:
         value, *bounds = self._shown(row)

@@ -54,7 +54,8 @@ def render_latex(text: str, figures: Mapping[str, str] | None = None) -> str:
     """
     if len(text) > MAXIMUM_LATEX:
         return plain(
-            text[:MAXIMUM_LATEX], f"Too long to format: the first {MAXIMUM_LATEX} of {len(text)} characters."
+            text[:MAXIMUM_LATEX],
+            f"Too long to format: the first {MAXIMUM_LATEX:,} of {len(text):,} characters.",
         )
     body = _VSPACE.sub("", _OVERLAY.sub(r"\1", _FRAME.sub(_frame, _PLACEHOLDER.sub("", text))))
     body = body.replace(r"\end{frame}", "")

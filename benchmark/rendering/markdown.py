@@ -52,7 +52,9 @@ def _remembered(text: str, number: int | None) -> str:
 
 def _rendered(text: str, figures: Mapping[str, str], number: int | None) -> str:
     if len(text) > MAXIMUM_MARKDOWN:
-        notice = f"Too long to format: the first {MAXIMUM_MARKDOWN} of {len(text)} characters as plain text."
+        notice = (
+            f"Too long to format: the first {MAXIMUM_MARKDOWN:,} of {len(text):,} characters as plain text."
+        )
         return plain(text[:MAXIMUM_MARKDOWN], notice)
     try:
         rendered = _parser.render(

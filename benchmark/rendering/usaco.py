@@ -33,7 +33,8 @@ def render_usaco(text: str) -> str:
     """
     if len(text) > MAXIMUM_TEXT:
         return plain(
-            text[:MAXIMUM_TEXT], f"Too long to format: the first {MAXIMUM_TEXT} of {len(text)} characters."
+            text[:MAXIMUM_TEXT],
+            f"Too long to format: the first {MAXIMUM_TEXT:,} of {len(text):,} characters.",
         )
     parts = []
     for is_item, blocks in groupby(split_blocks(text), key=lambda block: block.kind is BlockKind.ITEM):

@@ -27,7 +27,7 @@ from benchmark.reports.run_metrics import RUN_METRICS
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens
 
-CACHE_VERSION = 5
+CACHE_VERSION = 6
 """The version of the stored document. A new version makes all stored figures stale."""
 
 LIST_SECONDS = 2.0

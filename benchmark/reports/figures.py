@@ -17,7 +17,7 @@ from django.db.models import Count
 from benchmark.methods import METHODS, Scoring, scoring_of
 from benchmark.metrics import TooFewAttemptsError
 from benchmark.model_calls import Price
-from benchmark.models import Generation, Problem, Run, Verifier, WorkItem
+from benchmark.models import Problem, Run, Verifier, WorkItem
 from benchmark.models.finishes import counted, finish_kind, finish_terms, finish_warnings
 from benchmark.reports.cutoffs import cutoff_of
 from benchmark.reports.draws import BetweenEpochs, between_epochs, count_repeated, replay_note
@@ -28,7 +28,7 @@ from benchmark.reports.refinement.curves import Refinement
 from benchmark.reports.refinement.runs import attempts_allowed, chains_of
 from benchmark.reports.run_metrics import measure_metrics
 from benchmark.reports.steps import AfterReflections, after_reflections
-from benchmark.reports.usage import Tokens, measure_usage
+from benchmark.reports.usage import Tokens, measure_usage, replies_of
 from judge import Verdict
 
 
@@ -40,7 +40,7 @@ class RunFigures:
     None, and `verifiers` counts them by state). `verdicts` counts finished chains; for a refine run these are verdicts
     of last attempts. `failed` items include those that failed permanently, which `permanent` counts by reason;
     `failures` says how these count in the headline, and `failures_stored` whether the run has a stored choice.
-    `finishes` counts all replies by how they ended (`benchmark.models.finishes`). The usage is as in
+    `finishes` counts the replies by how they ended (`benchmark.models.finishes`). The usage is as in
     `benchmark.reports.usage.Usage`. `replies_repeated` counts replies that repeat a paid reply of another run.
     `models_returned` are the model names in the provider's replies, `after` the scores after fewer reflections,
     `metrics` the values of `benchmark.reports.run_metrics`, `memory` the scores of memory probes of the run's problems
@@ -144,7 +144,7 @@ class RunFigures:
         if not self.complete:
             rest = f", and {self.rejected} failed permanently" if self.rejected else ""
             warnings.append(
-                f"Incomplete: {self.done} of {self.total} items are done{rest}; the figures are of those only."
+                f"Incomplete: {self.done:,} of {self.total:,} items are done{rest}; the figures are of those only."
             )
         if self.rejected:
             warnings += self._failure_warnings()
@@ -152,7 +152,8 @@ class RunFigures:
 
     def _failure_warnings(self) -> list[str]:
         """Return the number of items that failed permanently and, if there is a headline, how it counts them."""
-        failed = f"{self.rejected} of {self.total} items failed permanently, because the provider rejected the request"
+        items = f"{self.rejected:,} of {self.total:,} items"
+        failed = f"{items} failed permanently, because the provider rejected the request"
         if self.headline is None:
             return [f"{failed}."]
         treated = (
@@ -382,9 +383,9 @@ def _scale(run: Run, ks: Sequence[int], failures: str) -> Scale:
 
 
 def _replies(run: Run) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the model names in all replies of the run, and the number of replies by how they ended."""
+    """Return the model names in the replies of the run's model, and the number of replies by how they ended."""
     rows = (
-        Generation.objects.filter(work_item__run=run)
+        replies_of(run)
         .order_by()
         .alias(**finish_terms())
         .annotate(finish=finish_kind())

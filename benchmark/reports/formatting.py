@@ -118,8 +118,8 @@ def token_count(tokens: Tokens, generations: int) -> str:
     if tokens.unknown == generations:
         return "unknown"
     if tokens.unknown:
-        return f"at least {tokens.known} (unknown for {tokens.unknown} of {generations} generations)"
-    return str(tokens.known)
+        return f"at least {tokens.known:,} (unknown for {tokens.unknown:,} of {generations:,} generations)"
+    return f"{tokens.known:,}"
 
 
 def contest_interval(figure: PassAtK) -> str:
@@ -212,7 +212,7 @@ def format_faults(faults: Mapping[str, str]) -> list[str]:
     for name, fault in faults.items():
         calls.setdefault(fault, []).append(name)
     return [
-        f"{len(names)} failed: {fault} ({', '.join(names[:3])}{' …' if len(names) > 3 else ''})"
+        f"{len(names):,} failed: {fault} ({', '.join(names[:3])}{' …' if len(names) > 3 else ''})"
         for fault, names in calls.items()
     ]
 

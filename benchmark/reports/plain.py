@@ -40,7 +40,7 @@ def _run(figures: RunFigures) -> str:
     lines = [
         f"Run {figures.run}",
         f"  {figures.method} with {figures.model} on {figures.dataset}: "
-        f"{figures.state}, {figures.done} of {figures.total} items done",
+        f"{figures.state}, {figures.done:,} of {figures.total:,} items done",
         *([f"  {headline(figures)}"] if figures.headline else []),
         *(f"  ! {warning}" for warning in figures.warnings),
         "",
@@ -51,7 +51,7 @@ def _run(figures: RunFigures) -> str:
         *_verdicts(figures),
         *_table(["replies", "", "share"], finish_rows(figures)),
         "",
-        *_table(["tokens", f"of {figures.generations} generations"], token_rows(figures)),
+        *_table(["tokens", f"of {figures.generations:,} generations"], token_rows(figures)),
         "",
         *_table(["cost and time", ""], cost_rows(figures)),
     ]
@@ -65,7 +65,7 @@ def _run(figures: RunFigures) -> str:
             "",
             f"  {figures.failed} items failed because of the provider or the judge; --resume retries them:",
         ]
-        lines += [f"    {count} x {fault}" for fault, count in figures.faults.items()]
+        lines += [f"    {count:,} x {fault}" for fault, count in figures.faults.items()]
     if figures.published:
         lines += [
             "",

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from django.db.models import Count, Sum
+from django.db.models import Count, QuerySet, Sum
 
 from benchmark.model_calls import Price
 from benchmark.model_calls.pricing import price_for
-from benchmark.models import Generation, Run, RunTutor
+from benchmark.models import Generation, Run
 from benchmark.providers import is_scripted, parse_model_spec
 
 TOKEN_KINDS = ("input", "output", "cached_input", "reasoning")
@@ -40,6 +40,14 @@ class Usage:
     calls_broken_off: int
 
 
+def replies_of(run: Run) -> QuerySet[Generation]:
+    """Return the replies of the run's model, without those of a model in the role of the tutor."""
+    replies = Generation.objects.filter(work_item__run=run)
+    if hasattr(run, "tutor"):
+        replies = replies.exclude(purpose=Generation.Purpose.TUTOR)
+    return replies
+
+
 def measure_usage(run: Run, usual_price: Price | None = None) -> Usage:
     """Return the usage of a run. An index alone answers the query over the replies.
 
@@ -50,10 +58,7 @@ def measure_usage(run: Run, usual_price: Price | None = None) -> Usage:
     """
     sums = {f"{kind}_sum": Sum(f"{kind}_tokens") for kind in TOKEN_KINDS}
     known = {f"{kind}_known": Count(f"{kind}_tokens") for kind in TOKEN_KINDS}
-    replies = Generation.objects.filter(work_item__run=run)
-    if RunTutor.objects.filter(run=run).exists():
-        replies = replies.exclude(purpose=Generation.Purpose.TUTOR)
-    row = replies.aggregate(generations=Count("pk"), seconds=Sum("latency"), **sums, **known)
+    row = replies_of(run).aggregate(generations=Count("pk"), seconds=Sum("latency"), **sums, **known)
     generations: int = row["generations"]
     tokens = tuple(
         Tokens(kind, row[f"{kind}_sum"] or 0, generations - row[f"{kind}_known"]) for kind in TOKEN_KINDS

@@ -13,9 +13,10 @@ from django.views.decorators.http import require_safe
 from accounts.paging import query_without_page
 from accounts.roles import Role, requires_role
 from benchmark.methods import scoring_of
-from benchmark.models import Generation, Problem, Run, WorkItem
+from benchmark.models import Problem, Run, WorkItem
 from benchmark.models.faults import FAULTS, of_kind
 from benchmark.models.finishes import finish_kind, finish_terms
+from benchmark.reports.usage import replies_of
 from benchmark.text.tags import tag_key, tag_keys
 from benchmark.views.access import find_run
 
@@ -77,7 +78,7 @@ def filtered(run: Run, request: HttpRequest) -> QuerySet[WorkItem]:
     if asked.get("permanent"):
         found = found.filter(permanent=True)
     if asked.get("finish"):
-        replies = Generation.objects.filter(work_item__run=run).alias(**finish_terms(), finish=finish_kind())
+        replies = replies_of(run).alias(**finish_terms(), finish=finish_kind())
         found = found.filter(pk__in=replies.filter(finish=asked["finish"]).values("work_item"))
     if asked.get("problem"):
         found = found.filter(problem__external_id=asked["problem"])

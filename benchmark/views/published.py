@@ -14,7 +14,7 @@ from benchmark.reproduction import REPRODUCTIONS
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """A value as printed, and the numbers of the notes on it."""
+    """A value as printed, with grouped digits if it is a whole number, and the numbers of the notes on it."""
 
     value: float | str
     marks: list[int]
@@ -40,7 +40,7 @@ def _rows(table: PublishedTable) -> list[tuple[str, list[PublishedCell]]]:
             row.name,
             [
                 PublishedCell(
-                    "" if isinstance(value, float) and isnan(value) else value,
+                    _printed(value),
                     table.marks_at(row.name, column),
                 )
                 for column, value in zip(table.columns, row.values, strict=True)
@@ -48,3 +48,9 @@ def _rows(table: PublishedTable) -> list[tuple[str, list[PublishedCell]]]:
         )
         for row in table.rows
     ]
+
+
+def _printed(value: float | str) -> float | str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "" if isinstance(value, float) and isnan(value) else value

@@ -111,7 +111,9 @@ def test_every_number_of_a_run_leads_to_as_many_rows(visit: Visit, run: Run) -> 
 
 
 def test_the_page_of_a_run_says_what_it_depends_on_and_how_to_repeat_it(visit: Visit, run: Run) -> None:
+    Run.objects.filter(pk=run.pk).update(manifest=run.manifest | {"draws": "repeat"})
     page = visit(f"/runs/{run.pk}/")
+    assert "<dt>Draw number</dt><dd>0</dd>" in page
     assert f"manage.py run_baseline --like {run.pk}" in page
     assert "m-2026" in page
     assert "The model may have read 1 of 3 problems" in page

@@ -240,6 +240,14 @@ def test_an_admin_adds_changes_and_removes_a_cap_on_the_page(browser: Callable[[
     assert admin.get(f"/spending/{cap.pk}/remove/").status_code == 404
 
 
+def test_the_page_groups_the_digits_of_large_numbers(browser: Callable[[Role], Client]) -> None:
+    caps.set_cap("site", "", "day", 20_000)
+    ledger.record(PAID, [Spending(12_345, 1_234_567, 89_012)])
+    page = browser(Role.RESEARCHER).get("/spending/").content.decode()
+    for number in ("20,000.00", "12,345", "1,234,567", "89,012"):
+        assert f"</span>{number}</td>" in page
+
+
 @pytest.mark.django_db(transaction=True)
 async def test_a_test_of_a_model_is_counted_and_refused_under_a_cap(fake_providers: FakeProviders) -> None:
     fake_providers.script(Script(("42",)), failure(401), Script(("4",), ending="cut"))

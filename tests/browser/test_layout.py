@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 from typing import Literal
@@ -100,7 +101,7 @@ def assert_readable(page: Page) -> None:
 
 def assert_readable_everywhere(page: Page) -> None:
     """Assert that the page is readable in both colour schemes and widths, and accessible."""
-    for scheme, width in product(SCHEMES, (360, 1400)):
+    for scheme, width in product(SCHEMES, (360, 900, 1400)):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 800})
         assert_readable(page)
@@ -124,6 +125,7 @@ def test_account_pages_are_readable(open_page: OpenPage) -> None:
         assert_readable_everywhere(page)
     page.goto("/accounts/?name=demo-reviewer")
     page.get_by_role("link", name="demo-reviewer").click()
+    page.wait_for_url(re.compile(r"/accounts/\d+/$"))
     assert_readable_everywhere(page)
     page.goto("/accounts/add/")
     page.get_by_label("User name").fill("made-for-a-look")
@@ -135,6 +137,18 @@ def test_account_pages_are_readable(open_page: OpenPage) -> None:
     assert_readable_everywhere(page)
     page.goto(link)
     assert_readable_everywhere(page)
+
+
+def test_long_names_of_models_do_not_widen_a_list(open_page: OpenPage) -> None:
+    page = open_page("demo-admin")
+    start_session(page, "seed-bank")
+    page.goto("/trajectories/")
+    page.locator("tbody td.identifier").first.evaluate(
+        "(cell) => (cell.textContent = 'compatible:model_with_an_unbreakable_name')"
+    )
+    for width in (900, 1000, 1215, 1216, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert_readable(page)
 
 
 def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: OpenPage) -> None:

@@ -121,6 +121,8 @@ def test_twenty_messages_are_labelled_without_the_mouse(open_page: OpenPage, rec
     expect(page.locator("#event-3 mark")).to_have_text("Does your loop end?")
     assert_readable(page)
     assert_accessible(page)
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert_readable(page)  # the heading is a long name of a file
 
 
 def test_missing_worst_message_is_reported_before_the_confirmation(

@@ -77,6 +77,8 @@ def test_after_the_end_the_model_is_asked_what_it_learned(open_page: OpenPage) -
     talk(page, "What did you learn?")
     expect(replies(page).last).to_contain_text("debrief")
     expect(page.locator("#composer-state")).to_contain_text("They do not count")
+    expect(page.get_by_role("button", name="Something is wrong…").filter(visible=True)).to_have_count(1)
+    expect(page.locator("#shortcuts")).not_to_contain_text("ask for code")
     for control in ("Ask for code", "Submit for judging…", "Close session…"):
         expect(page.get_by_role("button", name=control)).to_be_hidden()
     assert_readable(page)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import pytest
 from django.template import engines
 
+from tests.stack import REPOSITORY
 from tests.templates import missing_names
 
 
@@ -35,3 +37,15 @@ def test_optional_data_may_be_missing() -> None:
     run = SimpleNamespace(state="open", parameters={}, judgement=None, steps=[])
     source = "{{ run.state }}{{ run.parameters.p }}{{ run.judgement.verdict }}{{ run.steps.0 }}{{ own }}"
     assert missing_of(source, run=run) == []
+
+
+def test_tokens_calls_and_lengths_of_lists_have_grouped_digits() -> None:
+    shown = re.compile(
+        r"(?<!=\")\{\{ [\w.]*\b(?:\w*tokens|calls|paginator\.count)(?! *\|[^}]*floatformat)(?: \}|\|default)"
+    )
+    ungrouped = [
+        f"{path.relative_to(REPOSITORY)}: {match[0]}"
+        for path in sorted((REPOSITORY / "templates").rglob("*.html"))
+        for match in shown.finditer(path.read_text())
+    ]
+    assert ungrouped == []

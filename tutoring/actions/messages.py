@@ -187,7 +187,7 @@ class SendMessage(SessionAction):
         context.refuse_unless_allowed(self.mode)
         if len(self.text) > MAXIMUM_MESSAGE:
             raise RefusedError(
-                f"The message has {len(self.text)} characters; at most {MAXIMUM_MESSAGE} are sent."
+                f"The message has {len(self.text):,} characters; at most {MAXIMUM_MESSAGE:,} are sent."
             )
         first = not any(event.kind == Event.Kind.MESSAGE for event in context.events)
         if not self.text.strip() and not (first and self.mode == "code"):

@@ -24,7 +24,7 @@ def save_note(request: HttpRequest, problem_id: int) -> HttpResponse:
     text = text_field(request, "text")
     by_script = request.headers.get("Accept") == "application/json"
     if len(text) > MAXIMUM_NOTE:
-        fault = f"A note has at most {MAXIMUM_NOTE} characters; this one has {len(text)}."
+        fault = f"A note has at most {MAXIMUM_NOTE:,} characters; this one has {len(text):,}."
         if by_script:
             return refusal(fault, 400)
         raise BadRequest(fault)

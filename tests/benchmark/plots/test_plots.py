@@ -143,6 +143,18 @@ def test_a_forest_plot_shows_numbers_intervals_and_no_difference() -> None:
     assert float(marks[0].get("cx", "0")) > float(reference.get("x1", "0")) > float(marks[1].get("x", "0"))
 
 
+def test_no_line_crosses_the_numbers_of_a_forest_plot() -> None:
+    shown = list(ElementTree.fromstring(FOREST.drawing().svg()))
+    kinds = [one.get("class") for one in shown]
+    last_line = max(place for place, kind in enumerate(kinds) if kind in ("grid", "no-difference"))
+    numbers = [place for place, one in enumerate(shown) if (one.text or "").endswith(("]", "no interval"))]
+    assert len(numbers) == 3
+    for place in numbers:
+        assert place - 1 > last_line
+        assert kinds[place - 1] == "plot-page"
+        assert float(shown[place - 1].get("width", "0")) >= 6 * len(shown[place].text or "")
+
+
 def test_a_plane_shows_intervals_in_both_directions_and_both_lines_without_a_difference() -> None:
     drawn = ElementTree.fromstring(LEAKS.drawing().svg())
     assert {"1", "2", "leak & more", "gain"} <= set(texts_of(drawn))

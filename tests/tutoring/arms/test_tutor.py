@@ -224,6 +224,11 @@ def test_a_session_is_held_with_two_models_and_paid_for_by_role(commands: Comman
     document = commands.baseline(*OPTIONS, method="session-tutor")
     assert (document["done"], document["solved"], document["generations"]) == (1, 1, 2)
     assert (document["paid"]["calls"], document["tutor"]["paid"]["calls"]) == (2, 3)
+    figures = commands.report(document["run"])
+    assert sum(figures["finishes"].values()) == figures["generations"] == 2, (
+        "the tutor's replies are not the model's"
+    )
+    assert figures["models_returned"] == ["gpt-4o@fake"]
     assert commands.rows(STEPS) == [
         (0, "session", 1),
         (1, "tutor", 0),

@@ -173,6 +173,15 @@ def test_a_draft_is_not_compared_with_hidden_tests_and_a_record_is():
     assert detect("N is at most 54321.", recorded) == []
 
 
+def test_a_passage_begins_with_its_first_word():
+    text = "You read the input well. Change total += i to total += i + 1."
+    context = MessageContext(
+        STATEMENT, ANALYSIS, programs=("total = 0\nfor i in range(3):\n    total += i\n",)
+    )
+    passages = {text[one.start : one.end] for one in detect(text, context)}
+    assert "Change total += i to total += i + 1." in passages
+
+
 FRAGMENTS = st.sampled_from(
     ["`", "```", "```python\n", "\n", "max_load", "line 3", "(", ")", "=", " = ", "not the maximum", "minimum ",
      "passes ", "test ", "times out", "binary search ", "987654", "1,000,", ".", "?", "“", "”", "İ", "ß", "🐄",
@@ -197,6 +206,7 @@ def test_passages_are_inside_any_text(text: str, reply: str, analysis: str):
     assert found == detect(text, context)
     for one in found:
         assert 0 <= one.start < one.end <= len(text)
+        assert text[one.start : one.end] == text[one.start : one.end].strip()
         assert 0 < one.weight <= 1
         assert one.explanation
     assert found == sorted(found, key=_order)

@@ -94,7 +94,7 @@ class LeftOut:
     @property
     def counted(self) -> str:
         """The number with its noun, for example "1 session"."""
-        return f"{self.count} {self.what.removesuffix('s') if self.count == 1 else self.what}"
+        return f"{self.count:,} {self.what.removesuffix('s') if self.count == 1 else self.what}"
 
 
 class HumanSession(NamedTuple):

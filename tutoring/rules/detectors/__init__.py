@@ -6,6 +6,7 @@ check of recorded sessions, the page of detector scores and the table in docs/co
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
@@ -35,16 +36,28 @@ def detectors() -> dict[str, Detector]:
 
 
 def detect(text: str, context: MessageContext) -> list[Detection]:
-    """Return the detections that the text model confirms, in the order of the text.
+    """Return the detections that the text model confirms, in the order of the text, without surrounding white space.
 
     Every detector runs in linear time and accepts any text, because the check of a draft runs at every pause in typing.
     """
     from tutoring.rules.detectors.text_model import confirms  # as late as `detectors`
 
-    return [one for one in all_detections(text, context) if confirms(one, text, context)]
+    confirmed = (one for one in all_detections(text, context) if confirms(one, text, context))
+    return sorted((_trimmed(one, text) for one in confirmed), key=_order)
 
 
 def all_detections(text: str, context: MessageContext) -> list[Detection]:
     """Return the detections of every detector in the order of the text, also those that the text model rejects."""
     found = [one for detector in detectors().values() for one in findings(detector, text, context)]
-    return sorted(found, key=lambda detection: (detection.start, detection.end, detection.clause))
+    return sorted(found, key=_order)
+
+
+def _order(detection: Detection) -> tuple[int, int, str]:
+    return detection.start, detection.end, detection.clause
+
+
+def _trimmed(detection: Detection, text: str) -> Detection:
+    passage = text[detection.start : detection.end]
+    trimmed = passage.strip()
+    start = detection.start + passage.index(trimmed)
+    return replace(detection, start=start, end=start + len(trimmed))
