@@ -194,7 +194,10 @@ class Bubblewrap:
         key = _Key(
             files,
             mounts.mounted,
-            _inodes((*files, *(source for source, _ in mounts.mounted)), int(time.monotonic())),
+            (
+                *_inodes_of_system(files, int(time.monotonic())),
+                *(_inode(source) for source, _ in mounts.mounted),
+            ),
             mounts.random_devices,
             os.getpriority(os.PRIO_PROCESS, threading.get_native_id()),
             interpreter,
@@ -386,15 +389,17 @@ def _archive(files: tuple[tuple[str, bytes], ...]) -> bytes:
 
 
 @functools.lru_cache(maxsize=32)
-def _inodes(paths: tuple[Path, ...], _second: int) -> tuple[int, ...]:
-    """Return the inodes of these files (0: missing), looked up once in each second.
+def _inodes_of_system(files: tuple[Path, ...], _second: int) -> tuple[int, ...]:
+    """Return the inodes of system files, looked up once in each second.
 
     A template keeps the files of its start after an upgrade.
     """
-    inodes = []
-    for path in paths:
-        try:
-            inodes.append(os.stat(path).st_ino)
-        except OSError:
-            inodes.append(0)
-    return tuple(inodes)
+    return tuple(map(_inode, files))
+
+
+def _inode(path: Path) -> int:
+    """Return the inode of a file or folder, 0 if it is missing."""
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return 0
