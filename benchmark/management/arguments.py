@@ -119,7 +119,7 @@ def find_problems(names: Sequence[str]) -> list[Problem]:
         else:
             problems = list(dataset.problems.order_by("external_id"))
         if not problems:
-            raise CommandError(f"{dataset.name} has no problems. `manage.py import_problems` brings them in.")
+            raise CommandError(f"{dataset.name} has no problems. `manage.py import_problems` imports them.")
         found |= {problem.pk: problem for problem in problems}
     return list(found.values())
 

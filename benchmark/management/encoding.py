@@ -13,7 +13,9 @@ from benchmark.similarity.encoders import Encoding
 
 def add_encoding(parser: CommandParser) -> None:
     """Add the options of an encoder, which do not affect results."""
-    parser.add_argument("--device", metavar="cpu|cuda|…", help="of an encoder; default: the best available")
+    parser.add_argument(
+        "--device", metavar="cpu|cuda|…", help="device of an encoder; default: the best available"
+    )
     parser.add_argument(
         "--batch-size",
         type=positive,

@@ -148,7 +148,7 @@ class Endpoint:
                     raise
         if absent:
             raise ProviderError(
-                "configuration", f"{self.name}: {self._host()} takes no batches. Leave out --batch."
+                "configuration", f"{self.name}: {self._host()} does not accept batches. Leave out --batch."
             )
 
     @contextmanager

@@ -253,7 +253,7 @@ def _batching(spec: ModelSpec) -> ProviderEntry:
     entry = PROVIDERS[spec.provider]
     if not entry.batching:
         raise ProviderError(
-            "configuration", f"The provider {spec.provider} takes no batches. Leave out --batch."
+            "configuration", f"The provider {spec.provider} does not accept batches. Leave out --batch."
         )
     return entry
 

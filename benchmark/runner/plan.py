@@ -145,7 +145,7 @@ class RunOptions:
             )
         if self.batch and (self.limits.requests_per_minute or self.limits.tokens_per_minute):
             raise CannotRunError(
-                "--requests-per-minute and --tokens-per-minute have no use with --batch: batches have their own. "
+                "--requests-per-minute and --tokens-per-minute cannot be used with --batch: batches have their own. "
                 "--concurrency N makes batches of N requests at most."
             )
         if self.budget.cost is not None and self.price is None:

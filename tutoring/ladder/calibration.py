@@ -1,4 +1,4 @@
-"""Simulated studies of level caps with known solve rates, and a world whose tutors help hard problems more."""
+"""Simulated studies of level caps with known solve rates, and a world whose tutors give more help on hard problems."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _escalation(problems: int) -> Iterator[Cell]:
         first, last = fitted[0], fitted[-1]
         return first is not None and last is not None and first < last
 
-    inside = "tutors help hard problems more"
+    inside = "tutors give more help on hard problems"
     yield Cell("help curve misorders the levels", problems, inside, 1.0, "≥ 93 %", counting(curve_misorders))
     yield Cell("rates by cap order the levels", problems, inside, 1.0, "≥ 93 %", counting(caps_are_ordered))
 

@@ -91,7 +91,7 @@ class Rules(Record):
     """The tutor model: `provider:model` or LABEL@VERSION; blank: the session's own model."""
     draft_knows: DraftKnows = "none"
     checker_model: str = ""
-    """The model that is asked about drafts too: `provider:model` or LABEL@VERSION; blank: none. Its findings never
+    """The model that checks drafts too: `provider:model` or LABEL@VERSION; blank: none. Its findings never
     block a message."""
     characters_per_second: int | None = None
     """Pace at which a reply is shown, the same for every model; None: as it arrives."""

@@ -17,29 +17,33 @@ from benchmark.similarity.building import Builder
 from benchmark.similarity.encoders import NoEncoderError
 
 THRESHOLDS = {
-    "max-sim-positive": "the right option's statement is less like the reference's than this",
-    "min-sim-negative": "the wrong ones' statements are at least this like it",
-    "label-sim-max": "labels of reference and wrong options are less alike than this (Jaro-Winkler)",
+    "max-sim-positive": "maximum similarity of the right option's statement to the reference's",
+    "min-sim-negative": "minimum similarity of the wrong options' statements to the reference's",
+    "label-sim-max": "labels with more similar spelling than this (Jaro-Winkler) count as related",
 }
 
 
 class Command(BaseCommand):
     help = (
-        "Make multiple-choice questions from the tags of a dataset: the right option has the labels of the reference "
-        "and reads least like it, the three wrong ones are solved otherwise and read most like it. The same "
-        "parameters always make the same questions."
+        "Make multiple-choice questions from the tags of a dataset. The right option has the labels of the reference "
+        "and the least similar statement. The three wrong options share no label with the reference and have the "
+        "most similar statements. The same parameters always make the same questions."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True, metavar="NAME")
-        parser.add_argument("--name", required=True, help="of the questions: letters, digits, - and _")
+        parser.add_argument(
+            "--name", required=True, help="name of the question set: letters, digits, - and _"
+        )
         parser.add_argument(
             "--similarity",
             default=Builder.similarity,
             metavar="tfidf|encoder:NAME",
             help=f"how statements are compared; default: {Builder.similarity}",
         )
-        parser.add_argument("--tokenizer", choices=TOKENIZERS, default=Builder.tokenizer, help="for tfidf")
+        parser.add_argument(
+            "--tokenizer", choices=TOKENIZERS, default=Builder.tokenizer, help="tokenizer of tfidf"
+        )
         for name, text in THRESHOLDS.items():
             default = getattr(Builder, name.replace("-", "_"))
             parser.add_argument(f"--{name}", type=float, default=default, help=f"{text}; default: {default}")
@@ -48,10 +52,13 @@ class Command(BaseCommand):
             type=positive,
             default=Builder.per_label,
             metavar="N",
-            help=f"questions a label at most; default: {Builder.per_label}",
+            help=f"maximum number of questions per label; default: {Builder.per_label}",
         )
         parser.add_argument(
-            "--seed", type=not_negative, default=Builder.seed, help="of both lots; default: 0"
+            "--seed",
+            type=not_negative,
+            default=Builder.seed,
+            help="seed for the order of the reference problems and of the options; default: 0",
         )
         add_encoding(parser)
         parser.add_argument("--json", action="store_true")

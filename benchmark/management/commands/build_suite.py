@@ -53,7 +53,7 @@ class Command(BaseCommand):
             parser.add_argument(
                 f"--{kind}", type=int, default=number, metavar="N", help=f"{kind} tests (default: {number})"
             )
-        parser.add_argument("--seed", type=int, default=1, help="of the generators (default: 1)")
+        parser.add_argument("--seed", type=int, default=1, help="seed of the generators (default: 1)")
         add_judging(parser)
         parser.add_argument("--model", metavar=MODEL_METAVAR, help="the model that writes the generators")
         parser.add_argument(

@@ -176,7 +176,7 @@ def _add_fields(parser: CommandParser) -> None:
         help="US dollars for a million tokens; default: the listed price",
     )
     parser.add_argument(
-        "--cached-price", type=dollars, metavar="INPUT", help="of cached input; needs --price"
+        "--cached-price", type=dollars, metavar="INPUT", help="price of cached input; needs --price"
     )
     parser.add_argument("--cutoff", type=day, metavar="YYYY-MM-DD", help="last day of the training data")
     parser.add_argument(

@@ -64,7 +64,7 @@ class Command(BaseCommand):
             type=not_negative,
             default=DEFAULT_SEED,
             metavar="N",
-            help=f"of the shown shares after the first draw, and of the other problems; default: {DEFAULT_SEED}",
+            help=f"seed of the shown shares after the first draw, and of the other problems; default: {DEFAULT_SEED}",
         )
         parser.add_argument(
             "--cutoff",
@@ -172,7 +172,7 @@ def _choose(dataset: Dataset, names: str | None, limit: int | None) -> Sequence[
     else:
         problems = sorted(dataset.problems.only("external_id"), key=lambda problem: problem.external_id)
     if not problems:
-        raise CommandError(f"{dataset.name} has no problems. `manage.py import_problems` brings them in.")
+        raise CommandError(f"{dataset.name} has no problems. `manage.py import_problems` imports them.")
     return problems[:limit]
 
 

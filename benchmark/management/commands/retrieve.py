@@ -74,7 +74,7 @@ class Command(BaseCommand):
             default = getattr(Bm25, name)
             parser.add_argument(f"--{name}", type=float, default=default, help=f"{text}; default: {default}")
         parser.add_argument(
-            "--language", choices=LANGUAGES, default="python", help="of the reference solutions"
+            "--language", choices=LANGUAGES, default="python", help="language of the reference solutions"
         )
         parser.add_argument(
             "--corpus-content", choices=CONTENTS, default="all", help="texts to search; default: all"
@@ -153,7 +153,7 @@ class Command(BaseCommand):
     def _training_part(self, dataset: Dataset, options: dict[str, Any]) -> frozenset[str]:
         """Return the ids of the problems of --train. Raises CommandError."""
         if options["corpus"]:
-            raise CommandError("--train has no use with --corpus: a textbook has no problems.")
+            raise CommandError("--train cannot be used with --corpus: a textbook has no problems.")
         tiers = dataset.problems.values_list("external_id", "tier")
         try:
             return training_part(tiers, options["train"], options["split_seed"])
@@ -166,7 +166,9 @@ class Command(BaseCommand):
             return problem_corpus(dataset, options["language"]).holding(options["corpus_content"])
         for name in EXCLUSIONS:
             if options[f"exclude_{name.replace('-', '_')}"]:
-                raise CommandError(f"--exclude-{name} has no use with --corpus: a textbook has no problems.")
+                raise CommandError(
+                    f"--exclude-{name} cannot be used with --corpus: a textbook has no problems."
+                )
         return article_corpus(find_corpus(options["corpus"]))
 
     def _read_reply(self, options: dict[str, Any]) -> str:
@@ -174,7 +176,9 @@ class Command(BaseCommand):
         path: Path | None = options["reply_file"]
         if options["query"] == "statement":
             if path:
-                raise CommandError("--reply-file has no use with --query statement. Leave one of them out.")
+                raise CommandError(
+                    "--reply-file cannot be used with --query statement. Leave one of them out."
+                )
             return ""
         if options["all"]:
             raise CommandError(

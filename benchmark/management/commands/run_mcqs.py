@@ -74,12 +74,15 @@ class Command(BaseCommand):
         parser.add_argument(
             "--scorer",
             metavar="bm25|tfidf|encoder:NAME",
-            help=f"for rank; default: {Scorer.name}. An encoder is anything that sentence-transformers loads",
+            help=f"scorer of the task rank; default: {Scorer.name}. An encoder is any model that "
+            "sentence-transformers loads",
         )
         parser.add_argument("--tokenizer", choices=TOKENIZERS, default=Scorer.tokenizer)
         for name in ("k1", "b", "epsilon"):
             default = getattr(Scorer, name)
-            parser.add_argument(f"--{name}", type=float, default=default, help=f"of BM25; default: {default}")
+            parser.add_argument(
+                f"--{name}", type=float, default=default, help=f"parameter of BM25; default: {default}"
+            )
         parser.add_argument(
             "--statistics",
             choices=STATISTICS,
@@ -171,9 +174,9 @@ class Command(BaseCommand):
             raise CommandError(f"Missing: {', '.join(missing)} (or --resume RUN to resume a run).")
         rank = options["task"] == SimilarityRun.Task.RANK
         if options["scorer"] and not rank:
-            raise CommandError("--scorer has no use with --task choose: the model compares.")
+            raise CommandError("--scorer cannot be used with --task choose: the model compares.")
         if options["draws"] and rank:
-            raise CommandError("--draws has no use with --task rank: no model chooses.")
+            raise CommandError("--draws cannot be used with --task rank: no model chooses.")
         names = ("tokenizer", "k1", "b", "epsilon", "statistics")
         scorer = Scorer(options["scorer"] or Scorer.name, **{name: options[name] for name in names})
         model = chosen_model(options) if options["model"] else None

@@ -57,7 +57,12 @@ class Command(BaseCommand):
         )
         parser.add_argument("--problems", metavar="ID,ID…", help="only candidates for these problems")
         parser.add_argument(
-            "--n", nargs="+", type=positive, default=[1, 3, 7], metavar="N", help="for n@k; default: 1 3 7"
+            "--n",
+            nargs="+",
+            type=positive,
+            default=[1, 3, 7],
+            metavar="N",
+            help="the values of n in n@k; default: 1 3 7",
         )
         parser.add_argument(
             "--sizes",

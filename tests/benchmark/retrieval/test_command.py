@@ -145,7 +145,10 @@ def test_text_output_lists_places_scores_and_ids(farm: Dataset, capsys: pytest.C
         (["--dataset", "farm", "--problem", "1_cow"], "farm has no problem '1_cow'. Did you mean 1_cows"),
         (["--dataset", "farm", "--problem", "1_cows", "--query", "reply"], "needs the model's reply"),
         (["--dataset", "farm", "--all", "--query", "reply"], "a reply belongs to one problem"),
-        (["--dataset", "farm", "--problem", "1_cows", "--reply-file", "x"], "no use with --query statement"),
+        (
+            ["--dataset", "farm", "--problem", "1_cows", "--reply-file", "x"],
+            "cannot be used with --query statement",
+        ),
         (
             ["--dataset", "farm", "--problem", "1_cows", "--query", "reply", "--reply-file", "/no"],
             "cannot be read",

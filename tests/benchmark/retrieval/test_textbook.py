@@ -36,5 +36,5 @@ def test_unknown_textbooks_are_refused_with_the_known_names(farm: Dataset, tmp_p
     call_command("import_corpus", "markdown", str(tmp_path), "--corpus", "notes")
     with pytest.raises(CommandError, match=r"There is no corpus 'book'\. There are: notes"):
         call_command(*ARGUMENTS, "book")
-    with pytest.raises(CommandError, match="--exclude-same-name has no use with --corpus"):
+    with pytest.raises(CommandError, match="--exclude-same-name cannot be used with --corpus"):
         call_command(*ARGUMENTS, "notes", "--exclude-same-name")

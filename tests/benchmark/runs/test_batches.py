@@ -186,9 +186,12 @@ def test_conflicting_options_are_refused_before_any_call(
 ) -> None:
     fill()
     for arguments, said in (
-        (["--model", "practice:student"], "The provider practice takes no batches. Leave out --batch."),
+        (
+            ["--model", "practice:student"],
+            "The provider practice does not accept batches. Leave out --batch.",
+        ),
         (["--model", "openai:m", "--distribute"], "--batch and --distribute exclude each other"),
-        (["--model", "openai:m", "--tokens-per-minute", "9"], "have no use with --batch"),
+        (["--model", "openai:m", "--tokens-per-minute", "9"], "cannot be used with --batch"),
         (["--model", "openai:m", "--cancel-batches"], "--cancel-batches needs --resume RUN"),
     ):
         with pytest.raises(CommandError, match=said):
@@ -197,7 +200,7 @@ def test_conflicting_options_are_refused_before_any_call(
             )
     fake_providers.batches.offered = False
     for model in ("compatible:llama", *MODELS):
-        with pytest.raises(CommandError, match=r"127.0.0.1:\d+ takes no batches. Leave out --batch."):
+        with pytest.raises(CommandError, match=r"127.0.0.1:\d+ does not accept batches. Leave out --batch."):
             call_command(
                 "run_baseline", "--dataset", "orchard", "--method", "zero-shot", "--batch", "--model", model
             )

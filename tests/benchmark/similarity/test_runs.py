@@ -99,7 +99,7 @@ def test_a_repeated_choice_is_a_replay_and_fresh_draws_ask_again(commands: Comma
         assert fresh["parameters"]["draw"] == draw
     ranked = (*RANK, "--representation", "statement", "--draws", "fresh")
     _, errors = commands.manage("run_mcqs", *ranked, status=1)
-    assert "--draws has no use with --task rank" in errors
+    assert "--draws cannot be used with --task rank" in errors
 
 
 def test_the_right_option_can_be_put_at_any_letter(commands: CommandSandbox) -> None:

@@ -46,7 +46,7 @@ class Demonstration:
 
 class Command(BaseCommand):
     help = (
-        "Design, freeze, hold and close a simulated study on the practice problems, so that its pages can be read. "
+        "Design, freeze, conduct and close a simulated study on the practice problems, so that its pages can be read. "
         "A second run says what exists. Needs no network and no other process."
     )
 

@@ -31,7 +31,10 @@ class Command(BaseCommand):
         selection.add_argument("--human", metavar="FILTER", help="sessions of people: all, or conditions")
         selection.add_argument("--study", metavar="NAME", help="the sessions of a study, by arm")
         parser.add_argument(
-            "--wage", type=wage, metavar="DOLLARS", help="of a tutor's hour; without it dollars stay unknown"
+            "--wage",
+            type=wage,
+            metavar="DOLLARS",
+            help="wage of a tutor for an hour; without it, dollars are unknown",
         )
         add_figure_forms(parser)
 

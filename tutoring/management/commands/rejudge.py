@@ -105,7 +105,7 @@ class Command(BaseCommand):
             help="follow an interrupted rejudging to its end; faults of the judge are tried again",
         )
         action.add_argument("--show", type=positive, metavar="ID", help="compare former and new verdicts")
-        action.add_argument("--apply", type=positive, metavar="ID", help="let the new verdicts count")
+        action.add_argument("--apply", type=positive, metavar="ID", help="make the new verdicts count")
         action.add_argument("--discard", type=positive, metavar="ID", help="keep the former verdicts")
         parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
@@ -216,7 +216,7 @@ class Command(BaseCommand):
                 f"It cannot be applied now: {refusal}"
                 if refusal
                 else (
-                    f"The former verdicts count. --apply {rejudging.pk} lets the new ones count, "
+                    f"The former verdicts count. --apply {rejudging.pk} makes the new ones count, "
                     f"--discard {rejudging.pk} keeps the former ones."
                 )
             )

@@ -86,7 +86,7 @@ class Command(BaseCommand):
             type=not_negative,
             default=_SEED,
             metavar="N",
-            help=f"of the order of the draws; default: {_SEED}",
+            help=f"seed of the order of the draws; default: {_SEED}",
         )
         parser.add_argument(
             "--jobs", type=positive, default=cores(), metavar="N", help="programs at once; default: the cores"

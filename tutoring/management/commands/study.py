@@ -48,10 +48,18 @@ class Command(BaseCommand):
         power.add_argument("design", type=Path, metavar="DESIGN")
         power.add_argument("--control-rate", type=float, required=True, metavar="SHARE", help="such as 0.3")
         power.add_argument(
-            "--effect", type=float, required=True, metavar="DIFFERENCE", help="in shares, such as 0.2"
+            "--effect",
+            type=float,
+            required=True,
+            metavar="DIFFERENCE",
+            help="difference of the shares, such as 0.2",
         )
         power.add_argument(
-            "--spread", type=float, default=1.0, metavar="LOGITS", help="between problems; default: 1"
+            "--spread",
+            type=float,
+            default=1.0,
+            metavar="LOGITS",
+            help="standard deviation between problems; default: 1",
         )
         power.add_argument(
             "--compliance",
@@ -61,7 +69,7 @@ class Command(BaseCommand):
             help="sessions that are finished and comply; default: 1",
         )
         power.add_argument(
-            "--minutes", type=float, metavar="MINUTES", help="of a session, for the hours of people"
+            "--minutes", type=float, metavar="MINUTES", help="minutes of a session, for the hours of people"
         )
         power.add_argument(
             "--problems", type=positive, metavar="N", help="instead of the design's eligible problems"
@@ -84,11 +92,16 @@ class Command(BaseCommand):
             "--distribute", action="store_true", default=None, help="let the workers execute the runs"
         )
         rehearsal = actions.add_parser(
-            "rehearse", help="let simulated tutors hold the sessions of a rehearsal through the tutors' pages"
+            "rehearse",
+            help="let simulated tutors hold the sessions of a rehearsal through the tutors' pages",
         )
         rehearsal.add_argument("name", metavar="NAME")
         rehearsal.add_argument(
-            "--level", type=int, choices=range(5), default=3, help="of the tutors' hints; 0: none; default: 3"
+            "--level",
+            type=int,
+            choices=range(5),
+            default=3,
+            help="level of the tutors' hints; 0: none; default: 3",
         )
         look = actions.add_parser("look", help="look at the results, and stop the study if its rule says so")
         look.add_argument("name", metavar="NAME")

@@ -222,6 +222,6 @@ DETECTOR = Detector(
     version=3,
     clauses=("F2",),
     finds="line numbers; places, quotations and names of the model's programs that are wrong or to be changed",
-    ignores="quotations that the model shall explain, and praised ones; names that the statement uses",
+    ignores="quotations for the model to explain, and praised ones; names that the statement uses",
     find=find_code_references,
 )
