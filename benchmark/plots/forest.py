@@ -9,6 +9,7 @@ from textwrap import wrap
 
 from benchmark.plots.drawing import Drawing, curve_class, line, mark, ticks, titled
 from benchmark.plots.plot import Plot, Row
+from benchmark.text.numbers import with_minus
 
 _WIDTH, _EDGE = 400, 12
 """The width, narrow because texts must be readable on a small screen, and the space beside the axis."""
@@ -18,9 +19,6 @@ _LINE, _INTERVAL, _AXIS = 15, 24, 40
 
 _NAME = 34
 """Letters of a name beside the numbers."""
-
-_LETTER = 7
-"""The width of a letter of the numbers, at most."""
 
 _ARROW = 6
 
@@ -46,12 +44,12 @@ class Scale:
             return "∞" if value > 0 else "−∞"
         if value == 0:
             return "0"
-        return f"{value:{self.form}}".replace("-", "−")
+        return with_minus(f"{value:{self.form}}")
 
     def tick(self, value: float) -> str:
         """Format a value of the axis without needless digits."""
         sign = "+" if "+" in self.form and value > 0 else ""
-        return f"{sign}{value:.6g}".replace("-", "−")
+        return with_minus(f"{sign}{value:.6g}")
 
 
 SHARES = Scale(100, "z.0f", " %", limits=(0, 100))
@@ -104,9 +102,12 @@ class ForestPlot(Plot):
         self._draw_axis(drawing, axis, bottom)
         top = 0.0
         for row, lines in zip(self.estimates, names, strict=True):
+            # On paper, so that no line crosses the texts: a crossed minus looks like a plus.
+            height = _LINE * len(lines) + 1
+            drawing.add(f'<rect class="plot-page" y="{top + 1:.1f}" width="{_WIDTH}" height="{height}"/>')
             for number, text in enumerate(lines):
                 drawing.text(_EDGE, top + _LINE * number + 14, text, "forest-name")
-            self._add_numbers(drawing, self._numbers(row), top)
+            drawing.text(_WIDTH - _EDGE, top + 14, self._numbers(row), anchor="end")
             top += _LINE * len(lines)
             drawing.add(self._interval(row, axis, top + 11))
             top += _INTERVAL
@@ -123,13 +124,6 @@ class ForestPlot(Plot):
             x = axis.across(self.scale.no_difference)
             drawing.line("no-difference", x, 4, x, bottom)
         drawing.text(_WIDTH / 2, bottom + 34, self.axis, anchor="middle")
-
-    def _add_numbers(self, drawing: Drawing, numbers: str, top: float) -> None:
-        """Append the numbers of a row on paper, so that no line crosses them: a crossed minus looks like a plus."""
-        width = _LETTER * len(numbers)
-        place = f'x="{_WIDTH - _EDGE - width}" y="{top + 1:.1f}" width="{width}" height="{_LINE + 1}"'
-        drawing.add(f'<rect class="plot-page" {place}/>')
-        drawing.text(_WIDTH - _EDGE, top + 14, numbers, anchor="end")
 
     def _interval(self, row: ForestRow, axis: _Axis, y: float) -> str:
         value, *bounds = self._shown(row)

@@ -32,9 +32,11 @@ from benchmark.reports.slow.figures import SlowFigure
 from benchmark.reports.slow.text import signed_number, slow_figure_title, times_faster
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
+from benchmark.text.numbers import with_minus
 
 register = template.Library()
 register.filter("non_default_settings", non_default_settings)
+register.filter("with_minus", with_minus)
 
 
 @register.filter
@@ -94,19 +96,19 @@ def tokens_of(tokens: Tokens, generations: int) -> str:
 @register.filter
 def in_points(value: float | None) -> str:
     """Format a difference in percentage points."""
-    return points(value)
+    return with_minus(points(value))
 
 
 @register.filter
 def point_bounds(value: Interval | None) -> str:
     """Format an interval of differences in percentage points."""
-    return point_interval(value)
+    return with_minus(point_interval(value))
 
 
 @register.filter
 def ratio_bounds(found: RatioSet | None) -> str:
     """Format a set of ratios."""
-    return ratio_ranges(found)
+    return with_minus(ratio_ranges(found))
 
 
 @register.filter
@@ -124,7 +126,7 @@ def figure_title(figure: SlowFigure) -> str:
 @register.filter
 def signed(value: float) -> str:
     """Format a change with its sign and two decimals."""
-    return signed_number(value)
+    return with_minus(signed_number(value))
 
 
 @register.filter

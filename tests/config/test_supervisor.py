@@ -151,6 +151,15 @@ def test_a_folder_that_cannot_be_written_is_one_line(run_program: RunProgram):
     assert prepared.stderr.count("\n") == 1
 
 
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    """Restore the umask of this process, which a start restricts."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("usual_umask")
 def test_a_full_disk_stops_the_start_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import threading
 import uuid
 from collections.abc import Iterator
@@ -281,6 +282,17 @@ def test_programs_may_read_and_write_the_files_of_the_problem(make_test: MakeTes
     judgement = grade_tests(COPY_FILE[language], language, tests, SMALL, Checker(), files=files)
     assert judgement.verdict is Verdict.AC, judgement
     assert grade_tests(COPY_FILE[language], language, tests, SMALL, Checker()).verdict is not Verdict.AC
+
+
+def test_files_of_programs_are_read_under_every_umask_of_the_judge(make_test: MakeTest) -> None:
+    open_sandbox().close()  # a new template inherits the umask
+    before = os.umask(0o077)
+    try:
+        tests, files = [make_test("3 4", "7")], FileNames("sum.in", "sum.out")
+        for language, program in COPY_FILE.items():
+            assert grade_tests(program, language, tests, SMALL, Checker(), files=files).verdict is Verdict.AC
+    finally:
+        os.umask(before)
 
 
 def test_where_files_may_be_used_standard_streams_still_work_and_only_files_count_as_files(

@@ -202,7 +202,7 @@ def test_empty_and_overlong_messages_are_refused_whole(session: SessionUnderTest
     session.ask_and_get(WRONG)
     with pytest.raises(RefusedError, match="empty"):
         session.say("  \n")
-    with pytest.raises(RefusedError, match="20001 characters; at most 20000"):
+    with pytest.raises(RefusedError, match="20,001 characters; at most 20,000"):
         session.say("x" * 20_001)
     assert len(session.events(Event.Kind.MESSAGE)) == 1
 

@@ -23,7 +23,9 @@ from tutoring.sessions.recording import append_event
 
 @dataclass(frozen=True, kw_only=True)
 class CloseSession(SessionAction):
-    """Close the session as abandoned, with a reason from the list and optional text. OTHER requires text.
+    """An action that closes the session as abandoned, with a reason from the list and optional text.
+
+    OTHER requires text.
 
     The session still counts as one of the tutor's sessions on the problem.
     """
@@ -65,7 +67,7 @@ def _abandon(session: Session) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Invalidate(SessionAction):
-    """Exclude a session from all figures, with author and reason. Nothing is deleted."""
+    """An action that excludes a session from all figures, with author and reason. Nothing is deleted."""
 
     reason: str
 

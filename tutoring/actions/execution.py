@@ -31,7 +31,7 @@ from tutoring.sessions.recording import append_event
 
 @dataclass(frozen=True, kw_only=True)
 class Execute(SessionAction):
-    """Judge the latest program on the hidden tests. The verdict ends the session (docs/spec.md 8.1)."""
+    """An action that judges the latest program on the hidden tests. The verdict ends the session (docs/spec.md 8.1)."""
 
     def perform(self, session: Session) -> None:
         context = SessionContext.of(session)
@@ -51,7 +51,10 @@ class Execute(SessionAction):
 
 @dataclass(frozen=True, kw_only=True)
 class RunSamples(SessionAction):
-    """Run the latest program on the samples, if the protocol allows it. The session continues meanwhile."""
+    """An action that runs the latest program on the samples, if the protocol allows it.
+
+    The session continues meanwhile.
+    """
 
     def perform(self, session: Session) -> None:
         context = SessionContext.of(session)

@@ -62,7 +62,7 @@ def consent_of(person: User, protocol: Protocol) -> Consent | None:
 
 @dataclass(frozen=True)
 class AcceptConsent:
-    """Record that a tutor accepts a protocol's consent text in the version that was shown. Idempotent."""
+    """An action that records that a tutor accepts the shown version of a protocol's consent text. Idempotent."""
 
     person: User
     protocol: Protocol
@@ -82,7 +82,9 @@ class AcceptConsent:
 
 @dataclass(frozen=True)
 class StartSession:
-    """Open a session with a model on a problem, unless the tutor has one open there or has used all sessions.
+    """An action that opens a session with a model on a problem.
+
+    It is refused if the tutor has a session open there or has used all sessions.
 
     The session freezes the model's row.
     """
@@ -171,7 +173,7 @@ def refuse_over_cap(session: Session) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class SendMessage(SessionAction):
-    """Send a message to the model in one of the modes. A streamer writes the reply.
+    """An action that sends a message to the model in one of the modes. A streamer writes the reply.
 
     `draft` is the revision of the draft that the page had; a draft saved elsewhere since then is kept.
     """
@@ -224,7 +226,10 @@ class SendMessage(SessionAction):
 
 @dataclass(frozen=True, kw_only=True)
 class AskAgain(SessionAction):
-    """Request another reply to the last message after its reply failed. A failed reply costs nothing."""
+    """An action that requests another reply to the last message after its reply failed.
+
+    A failed reply costs nothing.
+    """
 
     def perform(self, session: Session) -> None:
         context = SessionContext.of(session)
@@ -238,7 +243,10 @@ class AskAgain(SessionAction):
 
 @dataclass(frozen=True, kw_only=True)
 class StopReply(SessionAction):
-    """Stop the reply that is being written. It counts as a generation if it contains a complete program."""
+    """An action that stops the reply that is being written.
+
+    The reply counts as a generation if it contains a complete program.
+    """
 
     reply_id: int
 
@@ -266,7 +274,7 @@ class DraftChangedError(RefusedError):
 
 @dataclass(frozen=True)
 class SaveDraft:
-    """Save the tutor's unsent text in place of the draft with `revision`. No event is recorded."""
+    """An action that saves the tutor's unsent text in place of the draft with `revision`. No event is recorded."""
 
     session_id: UUID
     person: User

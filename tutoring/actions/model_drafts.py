@@ -22,7 +22,7 @@ from tutoring.sessions.recording import append_event
 
 @dataclass(frozen=True, kw_only=True)
 class RequestDraft(SessionAction):
-    """Request a draft of the next message from the protocol's tutor model. A streamer writes it."""
+    """An action that requests a draft of the next message from the protocol's tutor model. A streamer writes it."""
 
     def perform(self, session: Session) -> None:
         context = SessionContext.of(session)
@@ -43,7 +43,7 @@ class RequestDraft(SessionAction):
 
 @dataclass(frozen=True, kw_only=True)
 class InsertDraft(SessionAction):
-    """Record that the tutor puts the model draft on offer into the message field."""
+    """An action that records that the tutor puts the model draft on offer into the message field."""
 
     def perform(self, session: Session) -> None:
         context = SessionContext.of(session)

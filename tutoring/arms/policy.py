@@ -57,7 +57,7 @@ class TutorView:
 
 @dataclass(frozen=True)
 class Talk:
-    """Send a message that requests no program. `turn` records the drafts of a tutor's model."""
+    """An act that sends a message that requests no program. `turn` records the drafts of a tutor's model."""
 
     text: str
     turn: TutorTurn | None = None
@@ -65,7 +65,7 @@ class Talk:
 
 @dataclass(frozen=True)
 class AskCode:
-    """Send a message that requests a program. Only the first message may be empty."""
+    """An act that sends a message that requests a program. Only the first message may be empty."""
 
     text: str = ""
     turn: TutorTurn | None = None
@@ -73,14 +73,14 @@ class AskCode:
 
 @dataclass(frozen=True)
 class Execute:
-    """Submit the latest program for judging, which ends the session."""
+    """An act that submits the latest program for judging, which ends the session."""
 
     turn: TutorTurn | None = None
 
 
 @dataclass(frozen=True)
 class GiveUp:
-    """Close the session without an execution."""
+    """An act that closes the session without an execution."""
 
     reason: str
 

@@ -92,7 +92,7 @@ def lock_run(run_id: UUID) -> ReplayRun:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelApplicability(ReviewAction):
-    """Store a reviewer's label of a placement, or change it, before the first draw of the replay."""
+    """An action that stores a reviewer's label of a placement, or changes it, before the first draw of the replay."""
 
     placement_id: int
     value: str

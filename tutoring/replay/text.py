@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.text.numbers import with_minus
 from judge.management.tables import aligned
 from tutoring.models import ReplayRun
 
@@ -50,7 +51,7 @@ def receptivity_text(found: Mapping[str, Any]) -> str:
 
 
 def _end(value: float | None, infinite: str) -> str:
-    return infinite if value is None else f"{value:.2f}".replace("-", "−")
+    return infinite if value is None else with_minus(f"{value:.2f}")
 
 
 def _row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:

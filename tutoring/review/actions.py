@@ -130,7 +130,9 @@ def new_review(
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimNext(ReviewAction):
-    """Claim the next session that needs a review or an adjudication. A person has one claimed session at a time.
+    """An action that claims the next session that needs a review or an adjudication.
+
+    A person has one claimed session at a time.
 
     The audit log keeps the origins of the queue and whether the session is of a blind study. Both say whether the
     reviewer was blind to the session's origin.
@@ -175,7 +177,7 @@ def claimed_review(person: User, adjudicates: bool) -> Review | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Assign(ReviewAction):
-    """Assign a session to a reviewer or, if its reviews differ, to an adjudicator."""
+    """An action that assigns a session to a reviewer or, if its reviews differ, to an adjudicator."""
 
     session_id: UUID
     reviewer: User
@@ -203,7 +205,7 @@ class Assign(ReviewAction):
 
 @dataclass(frozen=True, kw_only=True)
 class Withdraw(ReviewAction):
-    """Withdraw an assigned review with a reason. Its slot becomes free; its draft remains stored."""
+    """An action that withdraws an assigned review with a reason. Its slot becomes free; its draft remains stored."""
 
     review_id: UUID
     reason: str
@@ -251,7 +253,7 @@ class OwnReviewAction(ReviewAction):
 
 @dataclass(frozen=True, kw_only=True)
 class SaveDraft(OwnReviewAction):
-    """Save the labels so far and extend the lease of the slot. The audit log gets no entry."""
+    """An action that saves the labels so far and extends the lease of the slot. The audit log gets no entry."""
 
     content: Content
 
@@ -277,7 +279,7 @@ def _set_content(review: Review, session: Session, content: Content, now: dateti
 
 @dataclass(frozen=True, kw_only=True)
 class Skip(OwnReviewAction):
-    """Skip the session with a reason. Its slot becomes free; the draft remains stored."""
+    """An action that skips the session with a reason. Its slot becomes free; the draft remains stored."""
 
     reason: str
 
@@ -292,7 +294,7 @@ class Skip(OwnReviewAction):
 
 @dataclass(frozen=True, kw_only=True)
 class RaiseFlag(OwnReviewAction):
-    """Report to the admins that something is wrong with the recorded session. The review stays open."""
+    """An action that reports to the admins that something is wrong with the recorded session. The review stays open."""
 
     reason: str
 
@@ -307,7 +309,7 @@ class RaiseFlag(OwnReviewAction):
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerFlag(ReviewAction):
-    """Close a flag with an answer."""
+    """An action that closes a flag with an answer."""
 
     flag_id: int
     answer: str
@@ -326,7 +328,7 @@ class AnswerFlag(ReviewAction):
 
 @dataclass(frozen=True, kw_only=True)
 class SubmitReview(OwnReviewAction):
-    """Submit an independent review, which is then final."""
+    """An action that submits an independent review, which is then final."""
 
     adjudicates: ClassVar[bool] = False
     content: Content
@@ -359,7 +361,7 @@ class SubmitReview(OwnReviewAction):
 
 @dataclass(frozen=True, kw_only=True)
 class Adjudicate(SubmitReview):
-    """Submit an adjudication, which decides the session's review outcome."""
+    """An action that submits an adjudication, which decides the session's review outcome."""
 
     adjudicates: ClassVar[bool] = True
 

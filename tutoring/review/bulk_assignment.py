@@ -187,7 +187,7 @@ def plan_assignments(
 
 @dataclass(frozen=True, kw_only=True)
 class AssignMatching(ReviewAction):
-    """Assign all sessions that match a filter, spread evenly over reviewers.
+    """An action that assigns all sessions that match a filter, spread evenly over reviewers.
 
     `most` is the number of new reviews of a session. `expected` is the number of reviews that the admin confirmed; the
     action is refused if the sessions or their reviews have changed since.

@@ -22,7 +22,7 @@ from tutoring.sessions.context import RefusedError
 
 @dataclass(frozen=True, kw_only=True)
 class DecideTextModel(ReviewAction):
-    """Use the model of a training instead of the former one, or discard it."""
+    """An action that uses the model of a training instead of the former one, or discards it."""
 
     training_id: int
     use: bool
@@ -49,7 +49,7 @@ class DecideTextModel(ReviewAction):
 
 @dataclass(frozen=True, kw_only=True)
 class UseShippedTextModel(ReviewAction):
-    """Use the shipped model again."""
+    """An action that uses the shipped model again."""
 
     def perform(self, _now: datetime) -> None:
         """Delete the site's own model. Its training stays stored."""

@@ -56,7 +56,7 @@ def material_of_site() -> Material:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestTextModelTraining(ReviewAction):
-    """Request a training on the labelled drafts and the settled reviews."""
+    """An action that requests a training on the labelled drafts and the settled reviews."""
 
     def perform(self, _now: datetime) -> None:
         """Store the request. Raise RefusedError if another training is unfinished, or reviews are missing."""

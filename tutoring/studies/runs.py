@@ -79,7 +79,9 @@ _OF_PEOPLE = Q(arm__kind=Arm.Kind.HUMAN, state__in=Assignment.UNFINISHED)
 
 @dataclass(frozen=True)
 class StartArms:
-    """Start the runs of all automatic arms that have none, and resume those that stopped. The workers execute them.
+    """An action that starts the runs of all automatic arms that have none, and resumes those that stopped.
+
+    The workers execute them.
 
     All runs are started, or none. `cost` bounds what each run spends in US dollars, in all; None: no bound but the
     spending caps.

@@ -9,6 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.text.numbers import with_minus
 from tutoring.arms.figures import Contrast
 from tutoring.review.agreement import CoefficientEstimate
 from tutoring.review.detector_scores import DetectorScore, Proportion
@@ -79,7 +80,7 @@ def difference(contrast: SolveRateContrast | Contrast) -> SafeString:
     return format_html(
         '{} <span class="interval">{} to {}</span> <span class="soft small">{}</span>',
         *(
-            f"{value * 100:+z.0f}".replace("-", "−")
+            with_minus(f"{value * 100:+z.0f}")
             for value in (contrast.difference.mean, *contrast.difference.interval)
         ),
         INTERVAL_NAMES[contrast.difference.method],
@@ -101,7 +102,7 @@ def points_of(share: float) -> str:
 @register.filter
 def signed_points(share: float) -> str:
     """Return a difference of shares in percentage points, with its sign."""
-    return f"{share * 100:+z.1f}".replace("-", "−")
+    return with_minus(f"{share * 100:+z.1f}")
 
 
 @register.filter

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 
 from accounts.roles import Role
 from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.text.numbers import with_minus
 from tutoring.studies.estimation import ArmRate, Contrast
 from tutoring.studies.offers import current_offer
 
@@ -57,10 +58,7 @@ def study_difference(contrast: Contrast) -> SafeString:
     """Return a difference in percentage points with its interval and method."""
     return format_html(
         '{} <span class="interval">{} to {}</span> <span class="soft small">{}</span>',
-        *(
-            f"{100 * value:+z.0f}".replace("-", "−")
-            for value in (contrast.difference, contrast.low, contrast.high)
-        ),
+        *(with_minus(f"{100 * value:+z.0f}") for value in (contrast.difference, contrast.low, contrast.high)),
         INTERVAL_NAMES[contrast.method],
     )
 

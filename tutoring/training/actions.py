@@ -15,7 +15,10 @@ from tutoring.training.material import material
 
 @dataclass(frozen=True, kw_only=True)
 class FinishTraining(ReviewAction):
-    """Compare a person's labels with the codebook's and store the score. A person may repeat the training."""
+    """An action that compares a person's labels with the codebook's and stores the score.
+
+    A person may repeat the training.
+    """
 
     answers: Mapping[int, frozenset[str]]
 

@@ -15,6 +15,7 @@ from benchmark.models import Run
 from benchmark.plots import POINTS, SHARES, ForestPlot, ForestRow
 from benchmark.providers.worlds import StoppingRule
 from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.text.numbers import with_minus
 from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
 from benchmark.views.plots import PagePlots
 from tutoring.arms.figures import ArmFigures, ArmsError, Contrast, arm_figures, equivalent_set, ratio_text
@@ -66,7 +67,7 @@ def arms(request: HttpRequest) -> HttpResponse:
         ladder = _ladder(figures)
         context |= {
             "ladder_plot": plots.show(ladder) if ladder else None,
-            "ratios": [(one, ratio_text(one)) for one in figures.shares],
+            "ratios": [(one, with_minus(ratio_text(one))) for one in figures.shares],
             "equivalent": equivalent_set(figures.equivalent) if figures.equivalent else "",
             "contrasts": [
                 (heading, name, found, plots.show(_differences(heading, name, found)))

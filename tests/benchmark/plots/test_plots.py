@@ -143,16 +143,25 @@ def test_a_forest_plot_shows_numbers_intervals_and_no_difference() -> None:
     assert float(marks[0].get("cx", "0")) > float(reference.get("x1", "0")) > float(marks[1].get("x", "0"))
 
 
-def test_no_line_crosses_the_numbers_of_a_forest_plot() -> None:
-    shown = list(ElementTree.fromstring(FOREST.drawing().svg()))
+def test_no_line_crosses_the_names_and_numbers_of_a_forest_plot() -> None:
+    drawing = FOREST.drawing()
+    shown = list(ElementTree.fromstring(drawing.svg()))
     kinds = [one.get("class") for one in shown]
     last_line = max(place for place, kind in enumerate(kinds) if kind in ("grid", "no-difference"))
-    numbers = [place for place, one in enumerate(shown) if (one.text or "").endswith(("]", "no interval"))]
-    assert len(numbers) == 3
-    for place in numbers:
-        assert place - 1 > last_line
-        assert kinds[place - 1] == "plot-page"
-        assert float(shown[place - 1].get("width", "0")) >= 6 * len(shown[place].text or "")
+    texts = [
+        place
+        for place, one in enumerate(shown)
+        if kinds[place] == "forest-name" or (one.text or "").endswith(("]", "no interval"))
+    ]
+    assert len(texts) >= 6
+    for place in texts:
+        paper = max(before for before in range(place) if kinds[before] == "plot-page")
+        assert paper > last_line
+        top, height = (float(shown[paper].get(name, "0")) for name in ("y", "height"))
+        assert float(shown[paper].get("width", "0")) == drawing.width
+        assert (
+            top <= float(shown[place].get("y", "0")) - 10 <= float(shown[place].get("y", "0")) < top + height
+        )
 
 
 def test_a_plane_shows_intervals_in_both_directions_and_both_lines_without_a_difference() -> None:

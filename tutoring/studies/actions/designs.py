@@ -22,7 +22,7 @@ from tutoring.studies.resolution import Resolution, resolve
 
 @dataclass(frozen=True)
 class SaveDraft:
-    """Store the JSON values of a design as a draft. They may have faults, except in the name.
+    """An action that stores the JSON values of a design as a draft. They may have faults, except in the name.
 
     The values replace the draft `study_id`, or else the draft with the same name.
     """
@@ -69,7 +69,7 @@ def _taken(study: Study) -> str:
 
 @dataclass(frozen=True)
 class FreezeStudy:
-    """Freeze a design: resolve it, draw the seed, and store every arm and assignment, or nothing.
+    """An action that freezes a design: resolves it, draws the seed, and stores every arm and assignment, or nothing.
 
     The gate refuses problems without hidden tests, with reference programs that are not accepted or not judged, unless
     `accept_gate` is set; the findings are stored with the design in any case.
@@ -153,7 +153,10 @@ def _store_rows(study: Study, design: Design, found: Resolution, rows: Sequence[
 
 @dataclass(frozen=True)
 class AmendStudy:
-    """Replace a frozen or running study by a new version with another design. The old version is stopped."""
+    """An action that replaces a frozen or running study by a new version with another design.
+
+    The old version is stopped.
+    """
 
     person: User | None
     study_id: int

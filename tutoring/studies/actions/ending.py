@@ -20,7 +20,7 @@ STOPPED = "stopped"
 
 @dataclass(frozen=True)
 class TakeLook:
-    """Look at the results of a running study, which unlocks them, and stop it if its stopping rule says so."""
+    """An action that unlocks the results of a running study, and stops the study if its stopping rule says so."""
 
     person: User | None
     study_id: int
@@ -67,7 +67,10 @@ def look(study: Study, person: User | None) -> Look:
 
 @dataclass(frozen=True)
 class StopStudy:
-    """Stop a study: no more sessions are offered, those not started are excluded, open ones continue."""
+    """An action that stops a study: no session is offered any more.
+
+    Sessions that were not started are excluded; open ones continue.
+    """
 
     person: User | None
     study_id: int
@@ -110,7 +113,10 @@ def stop_offering(study: Study) -> list[Assignment]:
 
 @dataclass(frozen=True)
 class CloseStudy:
-    """Close a stopped study, or one whose sessions have all ended. Its problems are free again, its seed is public."""
+    """An action that closes a stopped study, or one whose sessions have all ended.
+
+    Its problems are free again, and its seed is public.
+    """
 
     person: User | None
     study_id: int

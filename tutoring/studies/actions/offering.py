@@ -21,7 +21,10 @@ from tutoring.studies.design import parse_frozen
 
 @dataclass(frozen=True)
 class OfferNext:
-    """Offer a tutor the next assignment: the session that is open, the one already offered, or the next planned one."""
+    """An action that offers a tutor the next assignment.
+
+    That is the open session, the one already offered, or the next planned one.
+    """
 
     person: User
 
@@ -70,7 +73,7 @@ def _own(person: User) -> QuerySet[Assignment]:
 
 @dataclass(frozen=True)
 class StartAssigned:
-    """Open the session of an offered assignment, under the protocol and with the model of its arm."""
+    """An action that opens the session of an offered assignment, under the protocol and with the model of its arm."""
 
     person: User
     assignment_id: int
