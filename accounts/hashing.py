@@ -20,7 +20,7 @@ LONGEST_WAIT = 30.0
 
 
 class HashingBusyError(Exception):
-    """Too many passwords are being checked; the request may be repeated later."""
+    """The error of too many passwords that are checked at once; the request may be repeated later."""
 
 
 class BoundedPBKDF2PasswordHasher(PBKDF2PasswordHasher):

@@ -56,7 +56,7 @@ class AccountEvent(models.Model):
     """One change of an account: who changed what, and when. It never contains a password, a link or a user name."""
 
     class Kind(models.TextChoices):
-        """What was changed."""
+        """The kind of a change."""
 
         CREATED = "created", "Account created"
         ROLES = "roles", "Roles changed"

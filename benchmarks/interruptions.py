@@ -220,7 +220,7 @@ def open_conversations(stack: Stack, count: int) -> list[Conversation]:
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Random interruptions: how many, and of which processes."""
+    """Random interruptions: their number, and the processes."""
 
     chance: random.Random
     kills: int

@@ -127,7 +127,7 @@ def rewritten(tree: ast.Module) -> str:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Renames variables, turns comparisons, and writes `x += y` as `x = x + y` for plain names."""
+    """A rewriter that renames variables, turns comparisons, and writes `x += y` as `x = x + y` for plain names."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names

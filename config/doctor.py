@@ -34,7 +34,7 @@ PROCESS_START = 5.0
 
 
 class Need(StrEnum):
-    """How necessary a requirement is."""
+    """The necessity of a requirement."""
 
     NECESSARY = "necessary"
     USEFUL = "useful"

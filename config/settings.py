@@ -66,7 +66,7 @@ DEBUG = env_flag("DEBUG")
 SECRET_KEY = SimpleLazyObject(partial(secret_key, VAR))
 HTTPS = env_flag("HTTPS")
 TRUSTED_PROXIES = env_networks("TRUSTED_PROXIES", ["127.0.0.1", "::1"] if HTTPS else [])
-"""Networks of the proxies whose X-Forwarded-For is believed. HTTPS needs a proxy, by default on this machine."""
+"""Networks of the proxies whose X-Forwarded-For is trusted. HTTPS needs a proxy, by default on this machine."""
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS] if HTTPS else []
 

@@ -2,7 +2,7 @@
 
 `manage.py prepare` fills it. WhiteNoise serves the files with a cache time of years, because a changed file has another
 name. Pages are not compressed: the size of a compressed page that mixes secrets (the CSRF token) with text of a visitor
-tells the secrets to an attacker who can measure it (BREACH). Static files contain neither.
+reveals the secrets to an attacker who can measure it (BREACH). Static files contain neither.
 """
 
 from django.contrib.staticfiles.apps import StaticFilesConfig

@@ -62,7 +62,7 @@ class Failures:
 
 @dataclass(frozen=True)
 class Status:
-    """What the page *Status* shows to one person."""
+    """The content of the page *Status* for one person."""
 
     outages: list[Outage]
     clocks: list[str]

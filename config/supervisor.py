@@ -56,7 +56,7 @@ Environment variables configure it; docs/operator.md lists all of them. The most
 
 
 class CannotStartError(Exception):
-    """Hintbench cannot be started; the message says why and what to do."""
+    """The error that Hintbench cannot be started; the message says why and what to do."""
 
 
 def tell(line: str) -> None:

@@ -61,7 +61,7 @@ class RejudgingError(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a judged program belongs: a reply of a chain, or a generation of a session of a tutor."""
+    """The place of a judged program: a reply of a chain, or a generation of a session of a tutor."""
 
     role: RejudgedProgram.Role
     number: int
@@ -85,7 +85,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Progress:
-    """How many programs of a rejudging are judged, and how many of these the judge could not judge."""
+    """The numbers of programs of a rejudging that are judged, and that the judge could not judge."""
 
     total: int
     done: int

@@ -42,7 +42,7 @@ def source_hash(source: str) -> str:
 
 
 class JudgementOptions(TypedDict, total=False):
-    """How a program is judged. The defaults are all tests, fair limits, and a stop at the first failed test."""
+    """The options of a judgement. The defaults are all tests, fair limits, and a stop at the first failed test."""
 
     purpose: Judgement.Purpose
     suite: Judgement.TestScope

@@ -39,7 +39,7 @@ class Author:
 
 @dataclass(frozen=True)
 class Design:
-    """What is probed of each problem; `seed` draws the shares after the first draw, and the other problems."""
+    """The texts to probe of each problem; `seed` draws the shares after the first draw, and the other problems."""
 
     kinds: Sequence[str] = KINDS
     draws: int = 1

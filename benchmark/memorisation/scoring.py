@@ -16,7 +16,7 @@ HEADLINE = "containment"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a problem comes from: other problems from the same place show what agrees by chance."""
+    """The origin of a problem: other problems from the same place show what agrees by chance."""
 
     contest: str
     tier: str

@@ -117,7 +117,7 @@ class TutorModel:
 
 @dataclass(frozen=True)
 class Preparation:
-    """What a method fixes when a run starts."""
+    """Data that a method fixes when a run starts."""
 
     settings: MethodSettings
     """The settings with names replaced by the versions that they denote now."""
@@ -138,7 +138,7 @@ def prepare_nothing(planned: PlannedRun) -> Preparation:
 
 @dataclass(frozen=True)
 class Example:
-    """What `count_calls` gives a method in place of a run: a record, and the results of `read_once` by name."""
+    """Data that replaces a run in `count_calls`: a record, and the results of `read_once` by name."""
 
     prepared: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, Any] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from benchmark.models.owners import new_owner
 
 
 class AlreadyRunningError(Exception):
-    """Another process does the same work; the message names the work."""
+    """The error that another process does the same work; the message names the work."""
 
 
 @contextmanager

@@ -10,7 +10,7 @@ MICRO = 1_000_000
 
 
 class Purpose(models.TextChoices):
-    """What a paid call is for."""
+    """The purpose of a paid call."""
 
     RUN = "run"
     REPLY = "reply", "reply in a session"

@@ -25,7 +25,7 @@ _ARROW = 6
 
 @dataclass(frozen=True)
 class Scale:
-    """How values are shown: times `factor`, formatted by `form`, with `unit` after the estimate.
+    """The format of values: times `factor`, formatted by `form`, with `unit` after the estimate.
 
     `limits` are the ends of the axis, in shown values; None: those of the values. `no_difference` is the value without
     a difference; None for values that are no differences.

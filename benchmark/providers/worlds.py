@@ -142,7 +142,7 @@ def _folders() -> list[Path]:
 
 
 class Situation(_Schema):
-    """What the messages say to a simulated student."""
+    """The content of the messages to a simulated student."""
 
     slug: str
     has_program: bool

@@ -27,7 +27,7 @@ _PAUSE_FACTOR = 10
 
 
 class SpentOf(NamedTuple):
-    """What a run has spent of one kind, and the bound of its budget, as texts; `bound` is blank without one."""
+    """The spending of a run of one kind, and the bound of its budget, as texts; `bound` is blank without one."""
 
     kind: str
     spent: str

@@ -27,7 +27,7 @@ LISTED = 10
 
 @dataclass(frozen=True)
 class Position:
-    """How often the right option was at a letter, how often it was then chosen, and how often the letter was chosen.
+    """Counts of one letter: the right option was there, it was then chosen, and the letter was chosen.
 
     Options tied for the first rank count with equal chances, so these numbers may be fractions.
     """

@@ -130,7 +130,7 @@ class RunRecord(Record):
 
 
 class ProblemRecord(Record):
-    """What pages and figures show of a problem. Statement, tests, analysis and solutions stay behind."""
+    """The data of a problem that pages and figures show, without statement, tests, analysis and solutions."""
 
     id: Required
     content_hash: Hash

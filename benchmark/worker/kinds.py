@@ -17,7 +17,7 @@ from benchmark.providers import forbid_providers
 
 
 class WorkerKind(StrEnum):
-    """What a worker does."""
+    """The kind of work of a worker."""
 
     JUDGE = "judge"
     MODEL = "model"

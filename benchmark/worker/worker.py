@@ -96,7 +96,7 @@ def _work(kind: WorkerKind) -> None:
             queues = [django_rq.get_queue(name) for name in kind.queues]
             worker = Worker(
                 queues,
-                name=new_owner(),  # tells other workers when this one was killed
+                name=new_owner(),  # shows other workers that this one was killed
                 connection=queues[0].connection,
                 job_class=JOB_CLASSES[kind],
                 serializer=queues[0].serializer,

@@ -237,7 +237,7 @@ class Bubblewrap:
 
 
 class _Key(NamedTuple):
-    """What a template is made for: files of the system and other files, with their inodes, and the interpreter."""
+    """The key of a template: files of the system and other files, with their inodes, and the interpreter."""
 
     files: tuple[Path, ...]
     mounted: tuple[tuple[Path, str], ...]

@@ -17,7 +17,7 @@ STDERR_LIMIT = 2**16
 
 
 class SandboxUnavailableError(Exception):
-    """This machine cannot run programs safely. The message names the problem and the remedy."""
+    """The error that this machine cannot run programs safely. The message names the problem and the remedy."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(f"Programs cannot be run safely here: {problem}. {remedy}")
@@ -163,7 +163,7 @@ class Sandbox(Protocol):
 
 @dataclass(frozen=True)
 class SandboxStatus:
-    """Whether this machine can run programs; if not, the problem and the remedy.
+    """The ability of this machine to run programs; without it, the problem and the remedy.
 
     `isolation` names the tier and its parts; `improvement` is the step to the next tier, or empty.
     """

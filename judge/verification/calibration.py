@@ -153,7 +153,7 @@ def calibrate(
 
 
 class _Calibrator:
-    """Judges submissions in threads."""
+    """A judge of submissions in threads."""
 
     def __init__(self, on_done: Callable[[], object], fork_server: bool) -> None:
         self._on_done = on_done

@@ -28,7 +28,7 @@ KNOWS = "knows"
 
 @dataclass(frozen=True)
 class RemainingBudget:
-    """What is left of the protocol's budget."""
+    """The rest of the protocol's budget."""
 
     code_generations: int
     executions: int

@@ -21,7 +21,7 @@ _YARDSTICK = 0.95
 
 @dataclass(frozen=True)
 class LeakIndex:
-    """How much more often the student solves a problem with a tutor's messages alone than with the statement alone.
+    """The difference of two solve rates: with a tutor's messages alone, and with the statement alone.
 
     `mean` and its interval are over problems. `by_problem` holds the same difference for each session of a problem.
     """
@@ -114,7 +114,7 @@ def additive_parts(gains: Sequence[Sequence[float | None]]) -> AdditiveParts | N
 
 @dataclass(frozen=True)
 class BlindingIndex:
-    """How well blind reviewers told persons from programs: the mean over problems of (right − wrong) / answers.
+    """The agreement of blind guesses with the truth: the mean over problems of (right − wrong) / answers.
 
     1: always right; 0: no better than chance; "cannot tell" is an answer that is neither.
     """

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Question:
-    """What the checker model of a protocol is asked about one draft."""
+    """The request to the checker model of a protocol about one draft."""
 
     model: LanguageModel
     prompt: str

@@ -9,7 +9,7 @@ from benchmark.models import Problem
 
 
 class PrivateNote(models.Model):
-    """What a tutor writes down about a problem. Only this tutor reads it.
+    """The notes of a tutor about a problem. Only this tutor reads them.
 
     No page, export or administration of other people may contain the text; `tests/tutoring/test_notes.py` visits all.
     """

@@ -47,7 +47,7 @@ class Record(BaseModel):
 
 
 class Payload(Record):
-    """What an event of one kind records."""
+    """The data of an event of one kind."""
 
     KIND: ClassVar[EventKind]
     VERSION: ClassVar[int] = 2
@@ -102,7 +102,7 @@ class WarnedDraft(Record):
 
 
 class DraftCheckRecord(Record):
-    """What the draft check found in a message, and in the drafts before it."""
+    """The findings of the draft check in a message, and in the drafts before it."""
 
     rule_set: int | None
     rule_set_hash: str
@@ -147,7 +147,7 @@ class TutorTurn(Record):
 
 
 class DraftUse(Record):
-    """What became of the model draft in event `draft`.
+    """The use of the model draft in event `draft`.
 
     "unchanged": the tutor put it into the message field and sent it; "edited": put it there and sent another text;
     "discarded": never put it there.
@@ -456,7 +456,7 @@ class ProblemReference(Record):
 
 
 class DialogueReading(Record):
-    """What a version of Hintbench reads from a published dialogue."""
+    """The content that a version of Hintbench reads from a published dialogue."""
 
     number: Count | None
     code_generations: Count

@@ -58,20 +58,20 @@ async def notify_text(chunks: Sequence[TextChunk]) -> None:
 
 
 async def notify_storage_delay(sessions: Sequence[str]) -> None:
-    """Tell the pages of these sessions that text cannot be stored now and is kept in memory."""
+    """Notify the pages of these sessions that text cannot be stored now and is kept in memory."""
     await notify(TEXT, {"delayed": sessions})
 
 
 def notify_session(session_id: UUID) -> None:
-    """Tell the session's pages that there are new events."""
+    """Notify the session's pages that there are new events."""
     async_to_sync(notify)(session_group(session_id), {"type": "session.changed"})
 
 
 def notify_person(person: int) -> None:
-    """Tell the person's pages that logins have ended, so that they check theirs."""
+    """Notify the person's pages that logins have ended, so that they check theirs."""
     async_to_sync(notify)(person_group(person), {"type": "session.changed"})
 
 
 def notify_streamers() -> None:
-    """Tell the streamers that a reply is queued, or must be stopped."""
+    """Notify the streamers that a reply is queued, or must be stopped."""
     async_to_sync(notify)(STREAMERS, {"type": "reply.waiting"})

@@ -27,7 +27,7 @@ K = TypeVar("K", UUID, str)
 
 @dataclass(frozen=True)
 class Transition:
-    """How many programs had the former verdict and have the new one; `near_limit` of them are near a time limit."""
+    """The number of programs with the former and the new verdict; `near_limit` of them are near a time limit."""
 
     former: str
     verdict: str

@@ -24,7 +24,7 @@ Role = RejudgedProgram.Role
 
 @dataclass(frozen=True)
 class Selection:
-    """What a rejudging is restricted to. Problems and datasets restrict runs, studies and sessions; empty: all."""
+    """The restrictions of a rejudging. Problems and datasets restrict runs, studies and sessions; empty: all."""
 
     problems: Sequence[Problem] = ()
     datasets: Sequence[Dataset] = ()

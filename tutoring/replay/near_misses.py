@@ -43,7 +43,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Validity:
-    """How well a score predicts.
+    """The quality of the predictions of a score.
 
     `auc` is the chance that a right draw has the higher score of a right and a wrong one (ties count half), with its
     95 % interval by the jackknife over problems. `brier` is the mean squared error of the chance that a logistic

@@ -44,7 +44,7 @@ class CannotReplayError(Exception):
 
 @dataclass(frozen=True)
 class ReplayDesign:
-    """What is replayed to which model; `programs` is the run with the model's own programs (None: transplant)."""
+    """The cards, model and mode of a replay; `programs` is the run with the model's own programs (None: transplant)."""
 
     spec: ModelSpec
     parameters: Parameters

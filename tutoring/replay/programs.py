@@ -16,7 +16,7 @@ from benchmark.models import Judgement, Problem
 def judge_program(problem: Problem, source: str, language: str, *, purpose: Judgement.Purpose) -> Judgement:
     """Return the finished judgement of the program, stored or new. Its state is FAILED after a fault of the judge.
 
-    With the purpose SCORE it tells whether the program is correct but slow.
+    With the purpose SCORE it shows whether the program is correct but slow.
     """
     # Copying a verdict needs the machine's factor. Its measurement takes seconds, during which a transaction would
     # hold SQLite's write lock.

@@ -30,7 +30,7 @@ _JOBS = RowJobs("tutoring.review.text_model_jobs.perform_training", "training")
 
 @dataclass(frozen=True)
 class Material:
-    """What the site has to train on: sessions with a settled review, and their tutors."""
+    """The training data of the site: sessions with a settled review, and their tutors."""
 
     sessions: int
     tutors: int

@@ -216,7 +216,7 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Background:
-    """What the context says: names of the program, words of the texts, and the algorithms that each side has."""
+    """The contents of the context: names of the program, words of the texts, and the algorithms that each side has."""
 
     names: frozenset[str]
     functions: frozenset[str]
@@ -341,7 +341,7 @@ _MOST_PASSAGES = 100
 
 
 class _Content(NamedTuple):
-    """What a sentence contains: numbers, words that are names in the program, and symbols of code."""
+    """The contents of a sentence: numbers, words that are names in the program, and symbols of code."""
 
     numbers: frozenset[str]
     known: frozenset[str]

@@ -83,7 +83,7 @@ class EventView:
     seq: int
     kind: str
     at: datetime | None
-    """Time of the event in whole minutes: seconds would tell how fast the model is."""
+    """Time of the event in whole minutes: seconds would reveal how fast the model is."""
     minutes: int | None
     """Whole minutes since the start of the session."""
     fields: dict[str, Any]
@@ -121,7 +121,7 @@ class PartialReply:
 
 @dataclass(frozen=True)
 class ReplyWait:
-    """How long the tutor waits for the active reply, in seconds. None: the page must not say so, or it is unknown."""
+    """The wait for the active reply, in seconds. None: the page must not show it, or it is unknown."""
 
     due_in: float | None
     """Until the first word may appear by the protocol's schedule."""

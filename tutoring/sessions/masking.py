@@ -109,7 +109,7 @@ class _Match(NamedTuple):
 
 @dataclass(frozen=True)
 class Names:
-    """What is masked in one session: names of the problem statement are not."""
+    """The names that are masked in one session: names of the problem statement are not."""
 
     statement: str
     model: str
@@ -223,7 +223,7 @@ def mask(text: str, spans: list[Span]) -> str:
 
 @dataclass
 class StreamMask:
-    """Masks a reply that arrives in chunks. What it shows is always a beginning of the whole text's masked form.
+    """A mask for a reply that arrives in chunks. What it shows is always a beginning of the whole text's masked form.
 
     The time for a chunk does not grow with the length of its line, except in one very long word.
     """

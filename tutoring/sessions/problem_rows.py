@@ -18,7 +18,7 @@ from tutoring.sessions.visible_outcomes import ProblemStatus, problem_status
 
 
 class ProblemRow(NamedTuple):
-    """What a list shows of one problem. The texts of the problem stay in the database."""
+    """One problem of a list, without the texts of the problem."""
 
     pk: int
     dataset: str

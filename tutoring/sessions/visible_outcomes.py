@@ -14,7 +14,7 @@ from tutoring.models.sessions import SessionQuerySet
 
 
 class ProblemStatus(TextChoices):
-    """What a tutor has done with a problem."""
+    """The status of a problem for a tutor."""
 
     SOLVED = "solved"
     OPEN = "open", "Session open"

@@ -76,7 +76,7 @@ class ProblemQuery(Record):
 
 
 class Stopping(Record):
-    """When the study ends: after all pairs, or after the pair at which the sign e-value reaches the threshold."""
+    """The end of the study: after all pairs, or after the pair at which the sign e-value reaches the threshold."""
 
     rule: StoppingRule = "fixed"
     threshold: float = Field(default=FEWEST_E_VALUE, ge=FEWEST_E_VALUE)
@@ -189,7 +189,7 @@ class GateFinding(Record):
 
 
 class SeenBefore(Record):
-    """What was known of the problems before the study, counted when the design is frozen."""
+    """Earlier sessions and runs on the problems of the study, counted when the design is frozen."""
 
     sessions: int
     """Earlier sessions of any tutor on these problems."""

@@ -37,7 +37,7 @@ class PowerError(ValueError):
 
 @dataclass(frozen=True)
 class PowerInputs:
-    """What a simulated study needs. Rates and the effect are shares, `spread` is in logits.
+    """The inputs of a simulated study. Rates and the effect are shares, `spread` is in logits.
 
     `control_rate` and `effect` have no default: they must be typed. `compliance` is the share of sessions that can
     count as solved: those that are finished and, where the outcome asks for it, compliant.

@@ -18,7 +18,7 @@ _readings: dict[str, tuple[object, StudyReading]] = {}
 
 @dataclass(frozen=True)
 class StudyReading:
-    """What the pages of a study show of its assignments. `figures` is None while the results are locked."""
+    """The assignments of a study as its pages show them. `figures` is None while the results are locked."""
 
     flow: Flow
     figures: Figures | None

@@ -75,14 +75,14 @@ class SyncRequest(BaseModel):
 
 @dataclass
 class Cursor:
-    """What the browser has: a number of events, and of the unfinished reply the chunks up to `seq`."""
+    """The position of the browser: a number of events, and of the unfinished reply the chunks up to `seq`."""
 
     event: int = 0
     reply: int | None = None
     attempt: int = 0
     seq: int = 0
     calls: int = 0
-    """The number of the provider call that the browser was last told."""
+    """The number of the provider call that was last sent to the browser."""
     is_new: bool = True
     """Whether its request is still unanswered. The answer contains the status, because an earlier one may be lost."""
 
@@ -109,7 +109,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     outage: datetime | None = None
     """Since when the page says that no process can write the reply; None if it does not say so."""
     storage_delayed = False
-    """Whether the browser must be told that text cannot be stored now."""
+    """Whether the browser must be notified that text cannot be stored now."""
 
     async def connect(self) -> None:
         self.session_id = self.scope["url_route"]["kwargs"]["session_id"]

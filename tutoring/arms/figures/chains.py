@@ -90,7 +90,7 @@ def _counts(chains: Chains) -> Counts:
 
 
 class ChainsState(NamedTuple):
-    """What changes with the counted chains of a run: each number only grows."""
+    """Numbers that change with the counted chains of a run, and only grow."""
 
     chains: int
     """The finished chains, each of which has a session."""

@@ -18,7 +18,7 @@ class AnswerError(ValueError):
 
 
 class TutorAnswer(BaseModel):
-    """What a tutor's model decided. The student gets the message alone."""
+    """The decision of a tutor's model. The student gets the message alone."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 

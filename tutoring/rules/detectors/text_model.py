@@ -79,7 +79,7 @@ def other_findings(text: str, context: MessageContext) -> list[tuple[str, Detect
 
 
 class _Scored(NamedTuple):
-    """What the model computes of a message."""
+    """The results of the model for a message."""
 
     units: list[Unit]
     scores: Floats
