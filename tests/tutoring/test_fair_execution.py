@@ -19,11 +19,14 @@ from tests.tutoring.visitor import Socket, Visitor
 ENDLESS = "while True: pass"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def two_workers(
     tmp_path_factory: pytest.TempPathFactory, fake_provider_server: FakeProviders
 ) -> Iterator[Stack]:
-    """A running Hintbench with two workers, whose model is a fake provider."""
+    """A running Hintbench with two workers, whose model is a fake provider.
+
+    Each test has its own, because the workers measure the endless programs of a test for minutes after it.
+    """
     running = Stack(
         add_prepared(tmp_path_factory.mktemp("two-workers")),
         WORKERS="2",
@@ -33,6 +36,9 @@ def two_workers(
     )
     try:
         running.wait_until_ready()
+        running.manage(
+            "freeze_protocol", "usaco-2024", "--title=As they come", "--set=seconds_to_first_word=none"
+        )
         make_tutors(running, ["ann", "bob", "cleo", "dan"])
         yield running
     finally:
