@@ -37,7 +37,7 @@ PROGRESS = 15.0
 PRACTICE_PROBLEMS = Path(__file__).parent.parent / "benchmark" / "practice_problems"
 INPUT, ANSWER = "5\n3 1 4 1 5\n", "14\n"
 BOMBS = judge.Limits(time=0.2, memory=48 * MEBIBYTE, output=MEBIBYTE)
-COMPILE_TIME = 2.0
+SHORT_COMPILE_TIME = 2.0
 """CPU seconds for compilers of hostile sources, most of which use them up."""
 
 
@@ -59,12 +59,13 @@ class Judged:
 
 @dataclass(frozen=True)
 class Case:
-    """A program of a corpus with its limits and its number of equal tests."""
+    """A program of a corpus with its limits, its number of equal tests, and the CPU seconds of its compiler."""
 
     program: Program
     limits: judge.Limits
     tests: int = 1
     fork_server: bool = False
+    compile_time: float = judge.GradingOptions.compile_time
 
 
 class Progress:
@@ -173,7 +174,7 @@ def _judged(case: Case, test: judge.Test, progress: Progress) -> Judged:
         judge.GradingOptions(
             policy=judge.Policy.COMPAT,
             fork_server=case.fork_server,
-            compile_time=COMPILE_TIME,
+            compile_time=case.compile_time,
         ),
     )
     progress.advance()
@@ -204,7 +205,7 @@ def _hostile() -> Iterator[Case]:
     for program in _available("bombs.txt"):
         yield Case(program, BOMBS)
     for program in _available("sources.txt"):
-        yield Case(program, program.limits)
+        yield Case(program, program.limits, compile_time=SHORT_COMPILE_TIME)
 
 
 def _named() -> Iterator[Case]:
