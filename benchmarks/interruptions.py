@@ -206,7 +206,7 @@ def _has_replies(number: int, socket: Socket) -> bool:
 
 def open_conversations(stack: Stack, count: int) -> list[Conversation]:
     """Return sessions of this many people, without a message."""
-    stack.manage("freeze_protocol", "usaco-2024", "--title=As they come", "--set=seconds_to_first_word=none")
+    stack.show_replies_as_they_come()
     names = [f"tutor-{number}" for number in range(count)]
     stack.manage("shell", "-v", "0", "-c", TUTORS.format(password=PASSWORD, names=names))
 

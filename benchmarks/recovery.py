@@ -64,8 +64,7 @@ def main() -> int:
         )
         try:
             stack.wait_until_ready()
-            options = ("--title=As they come", "--set=seconds_to_first_word=none")
-            stack.manage("freeze_protocol", "usaco-2024", *options)
+            stack.show_replies_as_they_come()
             names = [f"tutor-{number}" for number in range(arguments.kills)]
             stack.manage("shell", "-v", "0", "-c", TUTORS.format(password=PASSWORD, names=names))
             rounds = [kill_both(stack, providers, Visitor(stack, name, PASSWORD)) for name in names]

@@ -7,11 +7,14 @@ from pathlib import Path
 MINIMUM_FREE_DISK = 50_000_000
 """Bytes of free disk that a start needs for the database and the logs."""
 
-UNUSABLE = "{path}: {reason}. HINTBENCH_VAR names the folder for all data."
-
 
 class UnusableFolderError(Exception):
     """The folder for all data cannot be used; the message says why and what to do."""
+
+
+def describe_unusable(error: OSError) -> str:
+    """Return which file or folder cannot be used, the reason, and the variable that names another folder."""
+    return f"{error.filename}: {error.strerror}. HINTBENCH_VAR names the folder for all data."
 
 
 def make_private_folder(folder: Path) -> None:
@@ -26,7 +29,7 @@ def make_private_folder(folder: Path) -> None:
         folder.chmod(0o700)
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        raise UnusableFolderError(UNUSABLE.format(path=error.filename, reason=error.strerror)) from error
+        raise UnusableFolderError(describe_unusable(error)) from error
     if free < MINIMUM_FREE_DISK:
         raise UnusableFolderError(
             f"only {free / 1e6:.0f} MB are free on the disk of {folder}, and {MINIMUM_FREE_DISK / 1e6:.0f} MB are "

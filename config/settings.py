@@ -32,7 +32,7 @@ from config.env import (
     require_env,
     surplus_secrets,
 )
-from config.folders import UNUSABLE
+from config.folders import describe_unusable
 from config.secret_key import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -41,7 +41,7 @@ try:
     VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
     VAR.mkdir(mode=0o700, parents=True, exist_ok=True)
 except OSError as error:
-    raise ImproperlyConfigured(UNUSABLE.format(path=error.filename, reason=error.strerror)) from None
+    raise ImproperlyConfigured(describe_unusable(error)) from None
 BLOBS = env_blobs("HINTBENCH_BLOBS", VAR / "blobs")
 BLOBS_CACHE = VAR / "blobs-cache"
 """The blobs of a bucket that this host has fetched."""

@@ -24,7 +24,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import system_packages, valkey
 from config.env import Secret, environment_with
-from config.folders import UNUSABLE, UnusableFolderError, make_private_folder
+from config.folders import UnusableFolderError, describe_unusable, make_private_folder
 from config.managed_process import ManagedProcess, end_of_log, rotate, write_process_list
 from config.version import VERSION
 
@@ -81,8 +81,7 @@ def main() -> int:
         tell(f"Hintbench cannot start: {error}")
         return 2
     except OSError as error:
-        reason = UNUSABLE.format(path=error.filename, reason=error.strerror) if error.filename else str(error)
-        tell(f"Hintbench cannot start: {reason}")
+        tell(f"Hintbench cannot start: {describe_unusable(error) if error.filename else error}")
         return 2
     return 0
 

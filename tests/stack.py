@@ -160,6 +160,12 @@ class Stack:
             pytest.fail(f"manage.py {' '.join(words)} failed:\n{result.stdout}\n{result.stderr}")
         return result
 
+    def show_replies_as_they_come(self) -> None:
+        """Freeze a protocol under which new sessions show a reply as it arrives, not 20 seconds later."""
+        self.manage(
+            "freeze_protocol", "usaco-2024", "--title=As they come", "--set=seconds_to_first_word=none"
+        )
+
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal to the supervisor, wait for its end and return its exit status."""
         if self.supervisor.poll() is None:
@@ -261,8 +267,7 @@ def fake_provider_stack(
     )
     try:
         running.wait_until_ready()
-        as_they_come = ("--title=As they come", "--set=seconds_to_first_word=none")
-        running.manage("freeze_protocol", "usaco-2024", *as_they_come)
+        running.show_replies_as_they_come()
         yield running
     finally:
         running.stop()

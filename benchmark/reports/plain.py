@@ -63,7 +63,7 @@ def _run(figures: RunFigures) -> str:
     if figures.faults:
         lines += [
             "",
-            f"  {figures.failed} items failed because of the provider or the judge; --resume retries them:",
+            f"  {figures.failed:,} items failed because of the provider or the judge; --resume retries them:",
         ]
         lines += [f"    {count:,} x {fault}" for fault, count in figures.faults.items()]
     if figures.published:

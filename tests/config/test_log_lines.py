@@ -211,7 +211,7 @@ def test_no_text_key_or_hidden_test_reaches_a_log(
         str(problem_with_a_hidden_canary(tmp_path / "bank", repository)),
         "--dataset=practice",
     )
-    stack.manage("freeze_protocol", "usaco-2024", "--title=As they come", "--set=seconds_to_first_word=none")
+    stack.show_replies_as_they_come()
     fake_providers.script(
         Script(status=500, error=f"{MESSAGE} {KEY}"),
         Script(pieces_of(f"{REPLY}\n\n```python\n{PROGRAM}```\n")),

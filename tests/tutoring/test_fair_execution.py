@@ -36,9 +36,7 @@ def two_workers(
     )
     try:
         running.wait_until_ready()
-        running.manage(
-            "freeze_protocol", "usaco-2024", "--title=As they come", "--set=seconds_to_first_word=none"
-        )
+        running.show_replies_as_they_come()
         make_tutors(running, ["ann", "bob", "cleo", "dan"])
         yield running
     finally:
@@ -55,6 +53,26 @@ def program_in_session(
     assert tutor.command(path + "send/", mode="code", text="")[0] == 200
     socket.listen_until(lambda s: "reply" in s.kinds() and s.status["may"]["execute"])
     return path, socket
+
+
+def test_an_endless_program_holds_one_worker_and_the_page_says_what_the_next_one_waits_for(
+    two_workers: Stack, fake_providers: FakeProviders
+):
+    ann, bob = Visitor(two_workers, "ann", PASSWORD), Visitor(two_workers, "bob", PASSWORD)
+    first, first_socket = program_in_session(ann, "last-rolls", fake_providers, ENDLESS)
+    second, second_socket = program_in_session(ann, "seed-bank", fake_providers, ENDLESS)
+    other, other_socket = program_in_session(bob, "last-rolls", fake_providers, "print(1)")
+    for tutor, path in ((ann, first), (ann, second), (bob, other)):
+        assert tutor.command(path + "execute/")[0] == 200
+    second_socket.listen_until(lambda s: "waits for the verdict of another session" in s.status["html"])
+    other_socket.listen_until(lambda s: "verdict" in s.kinds())
+    first_socket.listen_until(lambda s: "verdict" in s.kinds())
+    second_socket.listen_until(lambda s: "verdict" in s.kinds())
+
+    assert "waits for the judge" not in second_socket.status["html"]
+    page = ann.get(second)[1]
+    assert "TLE" in page or "time limit" in page.lower()
+    assert two_workers.pids().keys() >= {"worker-1", "worker-2"}
 
 
 def owner(stack: Stack, table: str) -> int:
@@ -93,23 +111,3 @@ def test_a_worker_that_measures_growth_continues_the_execution_of_a_killed_worke
     finally:
         os.kill(supervisor, signal.SIGCONT)
     second_socket.listen_until(lambda s: "verdict" in s.kinds())
-
-
-def test_an_endless_program_holds_one_worker_and_the_page_says_what_the_next_one_waits_for(
-    two_workers: Stack, fake_providers: FakeProviders
-):
-    ann, bob = Visitor(two_workers, "ann", PASSWORD), Visitor(two_workers, "bob", PASSWORD)
-    first, first_socket = program_in_session(ann, "last-rolls", fake_providers, ENDLESS)
-    second, second_socket = program_in_session(ann, "seed-bank", fake_providers, ENDLESS)
-    other, other_socket = program_in_session(bob, "last-rolls", fake_providers, "print(1)")
-    for tutor, path in ((ann, first), (ann, second), (bob, other)):
-        assert tutor.command(path + "execute/")[0] == 200
-    second_socket.listen_until(lambda s: "waits for the verdict of another session" in s.status["html"])
-    other_socket.listen_until(lambda s: "verdict" in s.kinds())
-    first_socket.listen_until(lambda s: "verdict" in s.kinds())
-    second_socket.listen_until(lambda s: "verdict" in s.kinds())
-
-    assert "waits for the judge" not in second_socket.status["html"]
-    page = ann.get(second)[1]
-    assert "TLE" in page or "time limit" in page.lower()
-    assert two_workers.pids().keys() >= {"worker-1", "worker-2"}
