@@ -262,7 +262,7 @@ def monitor_under(bar: "tqdm[Any]", stop: Stop, tracker: SpendTracker | None) ->
 
 
 async def try_to_open(spec: ModelSpec, *, batch: bool = False) -> None:
-    """Raise ProviderError when the provider's key or address is missing, or it has no batches."""
+    """Raise ProviderError when `open_provider` does, or the provider has no batches. No model is called."""
     if not batch:
         await open_provider(spec).aclose()
         return

@@ -28,6 +28,14 @@ class ConductProvider(ABC):
     def answer(self, conduct: str, messages: Sequence[Message]) -> str:
         """Return the answer of a conduct."""
 
+    def require_model(self, model: str) -> None:
+        """Raise ProviderError (kind "configuration") for an unknown conduct."""
+        if model not in self.conducts:
+            raise ProviderError(
+                "configuration",
+                f"There is no simulated {self.role} {model!r}. There are: {', '.join(self.conducts)}.",
+            )
+
     async def stream(
         self,
         model: str,
@@ -38,11 +46,7 @@ class ConductProvider(ABC):
 
         Raises ProviderError (kind "configuration") for an unknown conduct.
         """
-        if model not in self.conducts:
-            raise ProviderError(
-                "configuration",
-                f"There is no simulated {self.role} {model!r}. There are: {', '.join(self.conducts)}.",
-            )
+        self.require_model(model)
         await asyncio.sleep(self.seconds.get(model, 0))
         answer = self.answer(model, messages)
         yield TextDelta(answer)

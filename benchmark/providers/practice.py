@@ -126,6 +126,13 @@ class PracticeProvider:
 
     scripted = True
 
+    def require_model(self, model: str) -> None:
+        """Raise ProviderError (kind "configuration") for another model than `student`."""
+        if model != MODEL:
+            raise ProviderError(
+                "configuration", f"There is no practice model {model!r}; write practice:{MODEL}."
+            )
+
     async def stream(
         self, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> AsyncIterator[StreamEvent]:
@@ -134,10 +141,7 @@ class PracticeProvider:
         Words separated by blanks count as tokens, for the usage and for `max_output_tokens`; other parameters have no
         effect. Raises ProviderError (kind "configuration") for another model.
         """
-        if model != MODEL:
-            raise ProviderError(
-                "configuration", f"There is no practice model {model!r}; write practice:{MODEL}."
-            )
+        self.require_model(model)
         words = re.findall(r"\s*\S+", reply_to(messages))
         finish_reason = "stop"
         if parameters.max_output_tokens is not None and len(words) > parameters.max_output_tokens:

@@ -116,3 +116,11 @@ class Provider(Protocol):
     async def aclose(self) -> None:
         """Close the connections."""
         ...
+
+
+class ScriptedProvider(Provider, Protocol):
+    """A provider whose replies are scripted, so that it knows all its models."""
+
+    def require_model(self, model: str) -> None:
+        """Raise ProviderError (kind "configuration") for a model that does not exist or cannot be read."""
+        ...

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from benchmark.providers.batching import BatchingProvider
 from benchmark.providers.errors import ProviderError
-from benchmark.providers.protocol import EFFORTS, Parameters, Provider
+from benchmark.providers.protocol import EFFORTS, Parameters, Provider, ScriptedProvider
 from benchmark.providers.rules import ANY_PARAMETERS, ParameterRules
 
 
@@ -230,10 +230,13 @@ def forbid_providers(reason: str) -> None:
 def open_provider(spec: ModelSpec) -> Provider:
     """Return a new client for the caller's event loop; the caller closes it with `aclose`.
 
-    Raises ProviderError (kind "configuration") when a key or an address is missing, the endpoint is unknown, or this
-    process must not call models.
+    Raises ProviderError (kind "configuration") when a key or an address is missing, the endpoint is unknown, a scripted
+    model does not exist, or this process must not call models.
     """
-    return cast(Provider, _open(PROVIDERS[spec.provider].path, spec))
+    provider = _open(PROVIDERS[spec.provider].path, spec)
+    if is_scripted(spec):
+        cast(ScriptedProvider, provider).require_model(spec.model)
+    return cast(Provider, provider)
 
 
 def open_batching_provider(spec: ModelSpec) -> BatchingProvider:

@@ -27,6 +27,10 @@ class SimulatedProvider:
 
     scripted = True
 
+    def require_model(self, model: str) -> None:
+        """Raise ProviderError (kind "configuration") for an unknown or invalid world."""
+        _world(model)
+
     async def stream(
         self, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> AsyncIterator[StreamEvent]:
@@ -35,10 +39,7 @@ class SimulatedProvider:
         Words separated by blanks count as tokens; other parameters have no effect. Raises ProviderError (kind
         "configuration") for an unknown or invalid world.
         """
-        try:
-            world = read_world(model)
-        except WorldError as error:
-            raise ProviderError("configuration", str(error)) from None
+        world = _world(model)
         await asyncio.sleep(0)
         text = reply_to(world, messages, parameters.seed)
         yield TextDelta(text)
@@ -50,6 +51,13 @@ class SimulatedProvider:
 
     async def aclose(self) -> None:
         """Do nothing: there is no connection."""
+
+
+def _world(name: str) -> World:
+    try:
+        return read_world(name)
+    except WorldError as error:
+        raise ProviderError("configuration", str(error)) from None
 
 
 def reply_to(world: World, messages: Sequence[Message], seed: int | None) -> str:

@@ -33,6 +33,16 @@ _INTERVAL_DESCRIPTIONS = {
 }
 
 
+def samples_only_warning(without: int, problems: int) -> list[str]:
+    """Return the warning that `without` of the problems have no hidden tests; empty if all have them."""
+    if not without:
+        return []
+    return [
+        f"{without} of {problems} problem{'s' if problems > 1 else ''} {'have' if without > 1 else 'has'} no hidden "
+        "tests: there, a program is right if it passes the samples."
+    ]
+
+
 def interval_methods(used: Collection[str]) -> str:
     """Return the sentence that describes these methods of intervals."""
     descriptions = [words for kind, words in _INTERVAL_DESCRIPTIONS.items() if kind in used]

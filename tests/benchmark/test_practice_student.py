@@ -404,7 +404,9 @@ async def test_words_come_apart_by_the_delay_of_the_settings(settings: Any, monk
 
 
 async def test_there_is_no_other_practice_model():
-    provider = open_provider(parse_model_spec("practice:teacher"))
+    with pytest.raises(ProviderError, match="practice:student"):
+        open_provider(parse_model_spec("practice:teacher"))
+    provider = open_provider(parse_model_spec("practice:student"))
     with pytest.raises(ProviderError, match="practice:student") as failure:
         _ = [event async for event in provider.stream("teacher", [], Parameters())]
     assert failure.value.kind == "configuration"

@@ -16,8 +16,8 @@ from tutoring.sessions.assignments import locked_sessions, rehearsed_sessions
 
 FORM = (
     "Write all, or conditions joined by commas: attempt=first, later or any, model=PROVIDER:MODEL, protocol=NAME or "
-    "NAME@VERSION, study=NAME or NAME@VERSION, tutor=PSEUDONYM, since=YYYY-MM-DD, until=YYYY-MM-DD, session=ID "
-    "(several ids joined by +)."
+    "NAME@VERSION, study=NAME or NAME@VERSION, arm=NAME in a study, tutor=PSEUDONYM, since=YYYY-MM-DD, "
+    "until=YYYY-MM-DD, session=ID (several ids joined by +)."
 )
 
 _ENDED = (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.ABANDONED)
@@ -120,10 +120,10 @@ def _condition(text: str, condition: str) -> Q | Exists:
         match name:
             case "attempt" if value in ("first", "later", "any"):
                 return {"first": Q(number=1), "later": Q(number__gt=1), "any": Q()}[value]
-            case "model" if value:
-                return Q(model_spec=value)
             case "protocol" | "study" if value:
                 return _of_version({"protocol": "protocol", "study": "assignment__study"}[name], value)
+            case "model" | "arm" if value:
+                return Q(**{{"model": "model_spec", "arm": "assignment__arm__name"}[name]: value})
             case "tutor" if value:
                 opened = Event.objects.filter(session=OuterRef("pk"), kind=Event.Kind.OPENED, by=value)
                 return Exists(opened)

@@ -101,7 +101,8 @@ def _difference(one: Contrast | None) -> str:
     if one is None:
         return "unknown"
     low, high = one.difference.interval
-    return f"{100 * one.difference.mean:+z.0f} ({100 * low:+z.0f} to {100 * high:+z.0f})"
+    detectable = f", detectable from {100 * one.detectable:.0f}" if one.not_significant else ""
+    return f"{100 * one.difference.mean:+z.0f} ({100 * low:+z.0f} to {100 * high:+z.0f}){detectable}"
 
 
 def _rate(one: Rate | None) -> str:

@@ -246,7 +246,7 @@ def _automatic(
         cap=conduct["cap"],
         guarded=conduct["guard"],
         simulated=own.simulated or conduct["model"].startswith("simulated-tutor:"),
-        address=own.address(),
+        address=own.address,
         solved=arm_rate(own, "last"),
         gain=_gain(f"{name}/{rule}", own.tallies(rule), control, rule),
         people_minus=contrast("People − tutor", (PEOPLE, people), (name, outcomes)) if people else None,

@@ -74,7 +74,14 @@ def _ratio(problems: int, sessions: int) -> Cell:
             )
         return Covered(covered)
 
-    return Cell("minutes per solved: ratio set", problems, f"{sessions} sessions", truth, "94–96 %", simulate)
+    return Cell(
+        "minutes per solved: ratio set",
+        problems,
+        f"{sessions} session{'s' if sessions > 1 else ''}",
+        truth,
+        "94–96 %",
+        simulate,
+    )
 
 
 @calibrates("effort", "95 % intervals of learning slopes, and of minutes for each solved problem")

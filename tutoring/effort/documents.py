@@ -10,6 +10,7 @@ from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
 from tutoring.arms.figures.documents import left_out_json, left_out_lines, range_text
 from tutoring.effort.figures import EffortFigures, GroupEffort
+from tutoring.studies.estimation import Contrast
 
 CSV_COLUMNS = (
     "figure", "name", "tutors", "problems", "sessions", "solved", "estimate", "low", "high", "dollars", "wage",
@@ -54,7 +55,8 @@ def figures_text(figures: EffortFigures) -> str:
         plane += [
             (
                 one.arm,
-                f"{100 * one.gain.difference:+z.0f} ({100 * one.gain.low:+z.0f} to {100 * one.gain.high:+z.0f})",
+                f"{100 * one.gain.difference:+z.0f} ({100 * one.gain.low:+z.0f} to {100 * one.gain.high:+z.0f})"
+                f"{_detectable(one.gain)}",
                 "unknown" if one.dollars is None else f"{one.dollars:.2f}",
             )
             for one in figures.plane
@@ -63,10 +65,14 @@ def figures_text(figures: EffortFigures) -> str:
     lines.append("")
     lines += [
         f"Learning, {name} by session: {one.mean:+.3f} ({one.interval.low:+.3f} to {one.interval.high:+.3f}), "
-        f"{one.tutors} tutors"
+        f"{one.tutors} tutors{f', detectable from {one.detectable:.3f}' if one.not_significant else ''}"
         for name, one in figures.learning
     ] or [f"Learning: {figures.learning_refusal}"]
     return "\n".join([*lines, *left_out_lines(figures.left_out)])
+
+
+def _detectable(gain: Contrast) -> str:
+    return f", detectable from {100 * gain.detectable:.0f}" if gain.not_significant else ""
 
 
 def ratio(found: RatioSet | None) -> str:
@@ -95,6 +101,7 @@ def figures_document(figures: EffortFigures) -> dict[str, Any]:
                 "outcome": name,
                 "slope": one.mean,
                 "interval": list(one.interval),
+                "detectable": one.detectable,
                 "tutors": one.tutors,
                 "sessions": one.sessions,
             }

@@ -18,8 +18,8 @@ from benchmark.metrics import Range, RatioSet, ratio_set
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.ledger import Account
 from benchmark.models.spending import MICRO
-from tutoring.arms.figures.rows import PEOPLE, LeftOut, filter_address, sessions_address
-from tutoring.arms.human_sessions import human_sessions, matching_sessions, origin_warnings
+from tutoring.arms.figures.rows import PEOPLE, LeftOut, no_sessions, sessions_address, uncounted_sessions
+from tutoring.arms.human_sessions import human_sessions, origin_warnings
 from tutoring.effort.learning import LearningSlope, OrderedSession, learning_slope
 from tutoring.effort.projection import VERSION
 from tutoring.models import Arm, Session, SessionEffort, Study
@@ -102,21 +102,22 @@ def effort_figures(
             .select_related("effort", "protocol", "assignment__arm")
             .order_by("opened_at", "pk")
         )
-        invalidated = list(matching_sessions(text).filter(invalidated=True).values_list("pk", flat=True))
+        left_out = uncounted_sessions(text)
     except SettingsError as error:
         raise EffortError(str(error)) from None
+    if not sessions:
+        raise EffortError(no_sessions(text, left_out))
     measured = [one for one in sessions if _effort(one) is not None]
     if not measured:
         raise EffortError(
             f"No session of a person that fits {text!r} has a measured effort. Workers measure closed sessions; "
             "manage.py effort measures them at once."
         )
+    if unmeasured := [one.pk for one in sessions if _effort(one) is None]:
+        address = sessions_address(unmeasured)
+        left_out.append(LeftOut(PEOPLE, "sessions", len(unmeasured), "not measured yet", address))
     groups = _grouped(measured, study)
     learning, learning_refusal = _learning(study, measured)
-    left_out = [
-        ([one.pk for one in sessions if _effort(one) is None], "not measured yet"),
-        (invalidated, "invalidated"),
-    ]
     newest = SessionEffort.objects.filter(version=VERSION).aggregate(newest=Max("measured_at"))["newest"]
     simulated = any(one.scripted for one in measured)
     return EffortFigures(
@@ -125,16 +126,13 @@ def effort_figures(
         simulated=simulated,
         warnings=tuple(_warnings(study, simulated=simulated)),
         groups=tuple(
-            _group(name, rows, wage, sees_all=sees_all, text=text) for name, rows in sorted(groups.items())
+            _group(name, rows, wage, sees_all=sees_all, address=_address(text, rows, study))
+            for name, rows in sorted(groups.items())
         ),
         plane=tuple(_plane(study, groups, wage, sees_all=sees_all)) if study else (),
         learning=learning,
         learning_refusal=learning_refusal,
-        left_out=tuple(
-            LeftOut(PEOPLE, "sessions", len(keys), reason, sessions_address(keys))
-            for keys, reason in left_out
-            if keys
-        ),
+        left_out=tuple(left_out),
         measured_until=newest,
     )
 
@@ -159,8 +157,20 @@ def _grouped(sessions: Sequence[Session], study: Study | None) -> dict[str, list
     return groups
 
 
+def _address(text: str, sessions: Sequence[Session], study: Study | None) -> str:
+    """Return the address of the list of a group's sessions; `text` selects those of all groups."""
+    first = sessions[0]
+    if study:
+        group = f"arm={first.assignment.arm.name}"
+    else:
+        assert first.protocol is not None
+        group = f"model={first.model_spec},protocol={first.protocol.name}@{first.protocol.version}"
+    otherwise = group if text == "all" else f"{text},{group}"
+    return sessions_address([one.pk for one in sessions], otherwise=otherwise)
+
+
 def _group(
-    name: str, sessions: Sequence[Session], wage: float | None, *, sees_all: bool, text: str
+    name: str, sessions: Sequence[Session], wage: float | None, *, sees_all: bool, address: str
 ) -> GroupEffort:
     tutors = len({one.tutor_id for one in sessions})
     solved = sum(one.outcome == Session.Outcome.SOLVED for one in sessions)
@@ -169,7 +179,6 @@ def _group(
     for one in sessions:
         by_problem[one.problem_id].append(one)
     hidden = tutors < FEWEST_PEOPLE and not sees_all
-    address = filter_address(text)
     if hidden:
         return GroupEffort(name, tutors, len(sessions), 0, len(by_problem), address, hidden=True)
     minutes = [fmean(_measured(one).seconds for one in rows) / 60 for rows in by_problem.values()]
@@ -219,7 +228,7 @@ def _plane(
     if neutral is None:
         return []
     data = StudyData.of(study)
-    control = data.by_problem(neutral.name)
+    control = data.any_right(neutral)
     points = []
     for arm in study.arms.exclude(pk=neutral.pk).select_related("run"):
         gain = contrast((arm.name, neutral.name), data.by_problem(arm.name), control)

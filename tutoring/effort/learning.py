@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark.metrics import Interval, t_quantile
+from benchmark.metrics import POWER, Interval, t_quantile
 
 FEWEST_TUTORS, FEWEST_SESSIONS = 5, 8
 """Tutors, and sessions of each, from which a slope is shown."""
@@ -32,12 +32,21 @@ class OrderedSession(NamedTuple):
 
 @dataclass(frozen=True)
 class LearningSlope:
-    """The change of the outcome from one session of a tutor to the next, with its 95 % interval."""
+    """The change of the outcome from one session of a tutor to the next, with its 95 % interval.
+
+    `detectable` is the change that these tutors would show with a power of 80 %.
+    """
 
     mean: float
     interval: Interval
+    detectable: float
     tutors: int
     sessions: int
+
+    @property
+    def not_significant(self) -> bool:
+        """Whether the interval contains "no change", so that the detectable change must be shown."""
+        return self.interval.low <= 0 <= self.interval.high
 
 
 def learning_slope(sessions: Sequence[OrderedSession]) -> LearningSlope | None:
@@ -66,8 +75,9 @@ def learning_slope(sessions: Sequence[OrderedSession]) -> LearningSlope | None:
         return None
     mean, *without = known
     values = [tutors * mean - (tutors - 1) * one for one in without]
-    width = t_quantile(tutors - 1) * stdev(values) / sqrt(tutors)
-    return LearningSlope(mean, Interval(mean - width, mean + width), tutors, len(kept))
+    error, quantile = stdev(values) / sqrt(tutors), t_quantile(tutors - 1)
+    width, detectable = quantile * error, (quantile + t_quantile(tutors - 1, POWER)) * error
+    return LearningSlope(mean, Interval(mean - width, mean + width), detectable, tutors, len(kept))
 
 
 def _members(names: Sequence[str]) -> NDArray[np.float64]:

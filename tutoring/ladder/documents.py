@@ -56,7 +56,9 @@ def _caps(figures: LadderFigures) -> Iterator[str]:
     for heading, contrasts in (("Steps", comparison.steps), ("Gain over neutral", comparison.gains)):
         if contrasts:
             yield heading
-            yield from aligned([("first − second", "points", "95 %", "problems", "p"), *map(_row, contrasts)])
+            yield from aligned(
+                [("first − second", "points", "95 %", "problems", "p", "detectable"), *map(_row, contrasts)]
+            )
     yield f"Least help: {least_help(figures)}"
 
 
@@ -68,6 +70,7 @@ def _row(one: Contrast) -> tuple[str, ...]:
         _ends(one.low, one.high, one.method),
         str(one.problems),
         "no test" if p is None else f"{p:.3f}",
+        f"{100 * one.detectable:.0f}" if one.not_significant else "",
     )
 
 

@@ -10,11 +10,17 @@ from uuid import UUID
 
 from benchmark.methods import SettingsError
 from benchmark.models import Run
-from tutoring.arms.figures.rows import LeftOut, filter_address, sessions_address
+from tutoring.arms.figures.rows import (
+    PEOPLE,
+    LeftOut,
+    filter_address,
+    no_sessions,
+    sessions_address,
+    uncounted_sessions,
+)
 from tutoring.arms.human_sessions import (
     exploratory_except,
     human_sessions,
-    matching_sessions,
     named_studies,
     names_attempts,
     origin_warnings,
@@ -39,8 +45,6 @@ from tutoring.studies.analysis import StudyData, results_unlocked
 
 NEUTRAL = f"{PREFIX}neutral"
 """The method of the neutral arm."""
-
-PEOPLE, NEUTRAL_ARM = "people", "neutral"
 
 
 class LadderError(ValueError):
@@ -102,8 +106,7 @@ def ladder_figures(text: str, *, rule_set: int, neutral: Run | None = None) -> L
         raise LadderError(f"The run {neutral.pk} is a run of {neutral.method}. Name a run of {NEUTRAL}.")
     sessions, left_out = _sessions(text)
     if not sessions:
-        found = "; ".join(f"{one.count} {one.reason}" for one in left_out)
-        raise LadderError(f"No session of a person fits {text!r}.{f' Left out: {found}.' if found else ''}")
+        raise LadderError(no_sessions(text, left_out))
     outcomes = {
         one.session_id: one
         for one in ReviewOutcome.objects.filter(session__in=[row.pk for row in sessions], rule_set=rule_set)
@@ -128,7 +131,7 @@ def ladder_figures(text: str, *, rule_set: int, neutral: Run | None = None) -> L
         sessions=len(reviewed),
         curve=tuple(curve),
         addresses=tuple(
-            _address(text, [pk for pk, one in helped.items() if one.highest <= point.level])
+            sessions_address([pk for pk, one in helped.items() if one.highest <= point.level], otherwise=text)
             for point in curve
         ),
         arms=arms,
@@ -137,10 +140,6 @@ def ladder_figures(text: str, *, rule_set: int, neutral: Run | None = None) -> L
         address=filter_address(text),
         left_out=tuple(left_out),
     )
-
-
-def _address(text: str, sessions: Sequence[UUID]) -> str:
-    return sessions_address(sessions) or filter_address(text)
 
 
 def _left_out(sessions: Sequence[UUID], reason: str) -> LeftOut:
@@ -174,14 +173,9 @@ def _neutral_run(study: Study) -> Run | None:
 def _sessions(text: str) -> tuple[list[Session], list[LeftOut]]:
     """Return the sessions to count and those left out with the reason. Raises LadderError."""
     try:
-        matching, counted = matching_sessions(text), human_sessions(text)
+        counted, left_out = human_sessions(text), uncounted_sessions(text)
     except SettingsError as error:
         raise LadderError(str(error)) from None
-    left_out = []
-    if invalidated := matching.filter(invalidated=True).count():
-        left_out.append(LeftOut(PEOPLE, "sessions", invalidated, "invalidated"))
-    if locked := matching.filter(invalidated=False).count() - counted.count():
-        left_out.append(LeftOut(PEOPLE, "sessions", locked, "of a rehearsal, or of a study that still runs"))
     if not names_attempts(text):
         if later := counted.exclude(number=1).count():
             reason = "a later attempt of the same person (attempt=any counts it)"
@@ -241,7 +235,7 @@ def _by_cap(
             "the help curve alone."
         )
     control = study.arms.filter(method=NEUTRAL).first()
-    named = (control.name, data.by_problem(control.name)) if control else None
+    named = (control.name, data.any_right(control)) if control else None
     comparison = compare_caps(
         {cap: (arm.name, data.by_problem(arm.name)) for cap, arm in caps.items()}, named
     )
@@ -256,7 +250,10 @@ def _by_cap(
                 name=caps[cap].name,
                 cap=cap,
                 title=current_rule_set().levels[cap].title,
-                address=_address(f"study={study.name}@{study.version},attempt=any", sessions),
+                address=sessions_address(
+                    sessions,
+                    otherwise=f"study={study.name}@{study.version},attempt=any,arm={caps[cap].name}",
+                ),
                 obeying=sum(max(one.decided_levels.values(), default=0) <= cap for one in decided),
                 decided=len(decided),
                 undecided=len(sessions) - len(decided),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.models import Problem
+from benchmark.reports.formatting import INTERVAL_NAMES, samples_only_warning
 from benchmark.text.numbers import with_minus
 from judge.management.tables import aligned
 from tutoring.models import ReplayRun
@@ -16,7 +17,13 @@ EXPLORATORY = "Exploratory: no frozen study names these figures."
 
 def notices(run: ReplayRun) -> list[str]:
     """Return the sentences that belong to every figure of the run."""
-    return [*([SIMULATED] if run.manifest["scripted_model"] else []), EXPLORATORY]
+    problems = Problem.objects.filter(pk__in=run.states.values("problem"))
+    without = problems.filter(samples_only=True).count()
+    return [
+        *([SIMULATED] if run.manifest["scripted_model"] else []),
+        *samples_only_warning(without, problems.count()),
+        EXPLORATORY,
+    ]
 
 
 def figures_text(run: ReplayRun) -> str:
@@ -27,7 +34,7 @@ def figures_text(run: ReplayRun) -> str:
         *notices(run),
         f"{figures['draws']:,} draws at {figures['placements']} placements on {figures['problems']} problems.",
     ]
-    rows: list[tuple[str, ...]] = [("", "points", "95 %", "", "p", "problems", "placements")]
+    rows: list[tuple[str, ...]] = [("", "points", "95 %", "", "p", "problems", "placements", "detectable")]
     found = [*figures["gains"], *([figures["misfit_harm"]] if figures["misfit_harm"] else [])]
     rows += [_row(one["name"], one) for one in found]
     if history := figures.get("history"):
@@ -65,4 +72,5 @@ def _row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
         "no test" if p is None else f"{p:.3f}",
         str(one["problems"]),
         str(one["placements"]),
+        f"{100 * one['detectable']:.0f}",
     )

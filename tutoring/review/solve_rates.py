@@ -42,7 +42,7 @@ _RATES = ("all_sessions", "compliant", "breached")
 """The fields of a row that are rates."""
 
 
-@dataclass
+@dataclass(slots=True)
 class ProblemTally:
     """The numbers of sessions and of solved sessions at one problem."""
 

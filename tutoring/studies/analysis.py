@@ -11,7 +11,8 @@ from statistics import fmean
 from typing import Any
 
 from benchmark.providers import is_scripted, parse_model_spec
-from tutoring.models import Assignment, Study
+from tutoring.arms.stopping import is_solved
+from tutoring.models import Arm, Assignment, Session, Study
 from tutoring.models.payloads import Record
 from tutoring.studies.design import Design, PrimaryOutcome, parse_frozen
 from tutoring.studies.estimation import (
@@ -98,6 +99,23 @@ class StudyData:
             value = self.value(row)
             if row.arm.name == arm and value is not None and chosen(row):
                 found.setdefault(str(row.problem), []).append(value)
+        return found
+
+    def any_right(self, arm: Arm) -> dict[str, list[float]]:
+        """Return the outcomes of an automatic arm by problem under the rule `perfect`.
+
+        Help is compared with this: a tutor may execute any program, the neutral arm executes its last one. Outcomes
+        that need reviews are those of `by_problem`, because reviewers have not seen that execution.
+        """
+        if self.design.primary_outcome != "solved":
+            return self.by_problem(arm.name)
+        sessions = Session.objects.filter(work_item__run=arm.run_id).order_by()
+        programs = dict(sessions.values_list("work_item", "program_outcomes"))
+        found: dict[str, list[float]] = {}
+        for row in self.rows:
+            if row.arm_id == arm.pk and row.work_item_id and self.value(row) is not None:
+                solved = is_solved("perfect", programs.get(row.work_item_id, ""))
+                found.setdefault(str(row.problem), []).append(float(solved))
         return found
 
     @cached_property

@@ -83,6 +83,11 @@ class Contrast(Record):
     holm: float | None = None
     detectable: float
 
+    @property
+    def not_significant(self) -> bool:
+        """Whether the interval contains "no difference", so that the detectable difference must be shown."""
+        return self.low <= 0 <= self.high
+
 
 class EValue(Record):
     """The sign e-value after the last complete pair, and the pair at which the sequence first reached the threshold."""

@@ -26,6 +26,14 @@ _MCNEMAR = (
 )
 
 
+LAST_PROGRAM = (
+    "A session of an automatic arm counts by the program that it executed: its last one, unless the arm learns the "
+    "verdicts. Tutors may execute any program, so their difference from such an arm also contains the value of "
+    "stopping in time."
+)
+"""The limitation of contrasts between tutors and automatic arms."""
+
+
 def methods_text(study: Study, flow: Flow, figures: Figures | None) -> str:
     """Return the methods section as Markdown. `figures` is None while the results are locked."""
     frozen = parse_frozen(study.design)
@@ -97,6 +105,8 @@ def _deviations(study: Study) -> str:
 
 def _limitations(frozen: FrozenDesign, flow: Flow, figures: Figures | None) -> list[str]:
     found = assumptions(frozen.design)
+    if frozen.design.human_arms and frozen.design.automatic_arms:
+        found.append(LAST_PROGRAM)
     found += [one.detail for one in frozen.gate if not one.problem]
     if problems := {one.problem for one in frozen.gate if one.problem}:
         found.append(f"{len(problems)} problems were used in spite of findings of the gate.")

@@ -87,7 +87,7 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
         ),
         "query": query_without_page(request).urlencode(),
         "excluded": [
-            LeftOut("cards", "sessions", number, reason, _left_out_address(run, reason))
+            LeftOut("", "sessions", number, reason, _left_out_address(run, reason))
             for reason, number in sorted(run.manifest["excluded"].items())
         ],
     }

@@ -3,7 +3,15 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import ClassVar
 
-from benchmark.providers import Completed, Message, Parameters, StreamEvent, TextDelta, TokenUsage
+from benchmark.providers import (
+    Completed,
+    Message,
+    Parameters,
+    ProviderError,
+    StreamEvent,
+    TextDelta,
+    TokenUsage,
+)
 
 GENERIC = (
     "Given N cows and M fields, compute the answer. The first line of input contains two integers N and M. "
@@ -17,6 +25,11 @@ class ScriptedMemory:
     scripted = True
     known: ClassVar[list[str]] = []
     calls: ClassVar[int] = 0
+
+    def require_model(self, model: str) -> None:
+        """Raise ProviderError (kind "configuration") for a third model."""
+        if model not in ("memoriser", "honest"):
+            raise ProviderError("configuration", f"There is no scripted memory {model!r}.")
 
     async def stream(
         self, model: str, messages: Sequence[Message], parameters: Parameters

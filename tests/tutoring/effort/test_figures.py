@@ -13,6 +13,7 @@ from pytest_django import DjangoDbBlocker
 from accounts.roles import Role
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.studies.conftest import begin, close_held_study, finish
+from tutoring.arms.figures import rows
 from tutoring.effort.figures import CostPoint, effort_figures
 from tutoring.models import Assignment, Session, SessionEffort, Study
 from tutoring.studies.estimation import contrast
@@ -88,13 +89,33 @@ def test_text_csv_and_refusals(capsys: pytest.CaptureFixture[str], study: Study)
     assert "Wage: unknown" in capsys.readouterr().out
     call_command("effort", "--csv", "--human", "study=hints,attempt=any")
     assert "minutes per solved" in capsys.readouterr().out
-    with pytest.raises(CommandError, match="has a measured effort"):
+    with pytest.raises(CommandError, match="No session of a person fits 'tutor=nobody'"):
         call_command("effort", "--human", "tutor=nobody")
+    Study.objects.filter(pk=study.pk).update(state=Study.State.RUNNING)
+    with pytest.raises(CommandError, match="Left out: 12 sessions of a rehearsal, or of a study that still"):
+        call_command("effort", "--human", "all")
     with pytest.raises(CommandError, match="is not a condition"):
         call_command("effort", "--human", "colour=red")
-    Study.objects.filter(pk=study.pk).update(state=Study.State.RUNNING)
     with pytest.raises(CommandError, match="locked until a look"):
         call_command("effort", "--study", "hints")
+
+
+@pytest.mark.parametrize("fewest", [1, 60], ids=["too many for an address", "named by the address"])
+def test_each_group_links_to_its_own_sessions(
+    study: Study, person: PersonFactory, monkeypatch: pytest.MonkeyPatch, fewest: int
+):
+    monkeypatch.setattr(rows, "LINKED_SESSIONS", fewest)
+    client = Client()
+    client.force_login(person("ada", Role.ADMIN))
+    for found in (
+        effort_figures("", study=study, sees_all=True),
+        effort_figures("attempt=any", sees_all=True),
+    ):
+        for group in found.groups:
+            listed = client.get(group.address).context["sessions"]
+            assert len(listed) == group.sessions, group.name
+            if found.text.startswith("study="):
+                assert {one.assignment.arm.name for one in listed} == {group.name}
 
 
 def page(person: User, query: str = "") -> str:
@@ -142,3 +163,7 @@ def test_bad_requests_are_refused(study: Study, person: PersonFactory):
     assert client.get("/effort/?study=0").status_code == 404
     assert client.get("/effort/?people=colour%3Dred").status_code == 400
     assert client.get(f"/effort/?study={study.pk}").status_code == 200
+    SessionEffort.objects.all().delete()
+    unmeasured = client.get("/effort/?people=attempt%3Dany")
+    assert unmeasured.status_code == 400
+    assert "has a measured effort" in unmeasured.content.decode()

@@ -3,6 +3,7 @@
 import pytest
 
 from benchmark.calibration import CALIBRATIONS
+from benchmark.metrics import t_quantile
 from tutoring.effort.learning import OrderedSession, learning_slope
 
 
@@ -25,6 +26,15 @@ def test_effects_of_tutors_and_problems_are_removed():
     assert found.mean == pytest.approx(0.5, abs=1e-4)
     assert found.interval.low <= 0.5 + 1e-4
     assert found.interval.high >= 0.5 - 1e-4
+
+
+def test_an_interval_with_no_change_stands_beside_the_detectable_change():
+    noisy = [one._replace(value=one.place % 2) for one in sessions(6, 9)]
+    found = learning_slope(noisy)
+    assert found is not None
+    assert found.not_significant
+    width = (found.interval.high - found.interval.low) / 2
+    assert found.detectable == pytest.approx(width * (1 + t_quantile(5, 0.8) / t_quantile(5)))
 
 
 def test_too_few_tutors_or_sessions_have_no_slope():

@@ -103,6 +103,7 @@ def test_own_programs_are_compared_with_those_of_the_cards(world: CommandSandbox
 def test_bad_input_is_refused_before_anything_is_stored(world: CommandSandbox) -> None:
     refused = [
         (("--model", "nonsense:model", "--cards", "first"), "nonsense"),
+        (("--model", "simulated:nowhere", "--cards", "first", "--freeze"), "no world 'nowhere'"),
         (("--model", f"simulated:{WORLD}", "--mode", "own"), "--programs RUN"),
         (("--model", f"simulated:{WORLD}", "--dataset", "nothing"), "nothing"),
         (("--model", f"simulated:{WORLD}"), "not reviewed by two persons"),
@@ -114,4 +115,5 @@ def test_bad_input_is_refused_before_anything_is_stored(world: CommandSandbox) -
         _, errors = world.manage("replay", *arguments, status=1)
         assert reason in errors, arguments
     assert world.rows("select count(*) from tutoring_replayrun") == [(0,)]
+    assert world.rows("select count(*) from benchmark_languagemodel where spec like '%nowhere'") == [(0,)]
     world.manage("replay", "--model", f"simulated:{WORLD}", "--draws", "0", status=2)

@@ -55,6 +55,18 @@ def test_receptivity_lists_the_replays_with_their_figures(researcher: Client, pr
     assert "simulated" not in page
 
 
+def test_problems_without_hidden_tests_are_named_beside_the_figures(
+    researcher: Client, problems: list[Problem]
+):
+    run = store_replay(problems)
+    address = run.get_absolute_url()
+    sentence = "2 of 6 problems have no hidden tests: there, a program is right if it passes the samples."
+    assert "hidden tests" not in shown(researcher, address)
+    Problem.objects.filter(pk__in=[problem.pk for problem in problems[:2]]).update(samples_only=True)
+    assert sentence in shown(researcher, address)
+    assert sentence in figures_text(run)
+
+
 def test_simulated_replays_say_so(researcher: Client, problems: list[Problem]):
     run = store_replay(problems, manifest={"excluded": {}, "scripted_model": True, "thresholds": {}})
     assert "simulated" in shown(researcher, "/runs/receptivity/")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,13 @@ def test_the_demonstration_of_level_caps_has_simulated_reviews_and_efforts(tmp_p
     assert [one["cap"] for one in ladder["caps"]] == [0, 1, 2, 3, 4]
     assert [one["sessions"] for one in ladder["caps"]] == [8] * 5
     assert ladder["caps"][0]["obeying"] == ladder["caps"][0]["decided"], "cap 0 has no hint to mislabel"
+    with closing(sqlite3.connect(folder / "hintbench.sqlite3")) as database:
+        [[run]] = database.execute("select id from benchmark_run where method = 'session-neutral'").fetchall()
+    arms = json.loads(
+        manage(folder, "arms", "--json", "--human", "study=demo-ladder,protocol=demo-cap-4", run)
+    )
+    [any_right] = [one["share"] for one in arms["rates"] if one["rule"] == "perfect"]
+    assert {one["second_rate"] for one in ladder["gains"]} == {any_right}, "stopping late is no lack of help"
     assert ladder["intended"]["messages"] > 20
     assert 0 < ladder["intended"]["alpha"] < 1, "reviewers differ from the tutors now and then"
     assert len(ladder["curve"]) == 5
@@ -66,7 +75,14 @@ def test_the_demonstration_of_level_caps_has_simulated_reviews_and_efforts(tmp_p
     assert effort["simulated"]
     assert [one["sessions"] for one in effort["groups"]] == [8] * 5
     assert [one["arm"] for one in effort["cost_plane"]] == [f"cap-{cap}" for cap in range(5)]
+    assert [one["gain"]["second_rate"] for one in effort["cost_plane"]] == [any_right] * 5
     assert "demo-ladder v1 exists and is closed" in manage(folder, "demo_study", "--ladder")
+
+    # The demonstration of automatic tutors compares with its own neutral run, not with that of the study's protocol.
+    said = manage(folder, "demo_tutors")
+    assert "Every figure is simulated" in said
+    assert "A gain is unknown" not in said
+    assert "items done" not in manage(folder, "demo_tutors"), "the stored figures"
 
 
 @pytest.mark.slow

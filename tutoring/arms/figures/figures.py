@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
+from urllib.parse import urlencode
 from uuid import UUID
 
 from benchmark.models import Run
 from benchmark.providers.worlds import StoppingRule
+from benchmark.reports.formatting import samples_only_warning
 from tutoring.arms.figures.contrasts import (
     Contrast,
     EquivalentFigure,
@@ -99,16 +101,18 @@ class Matrix:
 
     def cells(self, problem: ComparedProblem) -> list[Cell | None]:
         """Return the cell of each column at the problem; None where the arm has no session."""
-        return [self._cell(name, problem) for name in self.columns]
+        chains = f"?{urlencode({'problem': problem.external_id})}"
+        return [self._cell(name, problem, chains) for name in self.columns]
 
-    def _cell(self, name: str, problem: ComparedProblem) -> Cell | None:
+    def _cell(self, name: str, problem: ComparedProblem, chains: str) -> Cell | None:
+        """Return a cell; `chains` is the query of an arm's chains at the problem."""
         tally = self.tallies[name].get(problem.pk)
         if tally is None:
             return None
         if name == PEOPLE:
-            address = sessions_address(self.people[problem.pk]) or filter_address(self.text)
+            address = sessions_address(self.people[problem.pk], otherwise=self.text)
         else:
-            address = self.arms[name].address(problem)
+            address = self.arms[name].address + chains
         return Cell(tally.solved, tally.sessions, address)
 
 
@@ -160,7 +164,7 @@ def arm_figures(
         people=len(rows.people),
         warnings=tuple(_warnings(rows)),
         rates=tuple(_rates(rows, people, order)),
-        gains=tuple(_gains(rows, neutral)) if neutral else (),
+        gains=tuple(_gains(rows, people, neutral)) if neutral else (),
         shares=tuple(_shares(arms, people)),
         equivalent=equivalent(arms["again"], people) if "again" in arms else None,
         yoked=tuple(_yoked(rows, neutral, rule)),
@@ -185,6 +189,8 @@ def _warnings(rows: ComparedRows) -> list[str]:
             warnings.append(
                 f"{arm.name}: the run used stored replies again, which may be those that chose the problems."
             )
+    without = sum(problem.samples_only for problem in rows.problems.values())
+    warnings += samples_only_warning(without, len(rows.problems))
     if not rows.people:
         warnings.append("No session of a person is compared: see Left out.")
     warnings.append(_exploratory(rows))
@@ -211,19 +217,18 @@ def _rates(rows: ComparedRows, people: Tallies, order: Sequence[str]) -> list[Ar
         else:
             arm = arms[name]
             of_rules = tuple((rule, arm_rate(arm, rule)) for rule in STOPPING_RULES)
-            found.append(ArmRate(name, arm.address(), arm.warning, arm.simulated, of_rules))
+            found.append(ArmRate(name, arm.address, arm.warning, arm.simulated, of_rules))
     return found
 
 
-def _gains(rows: ComparedRows, neutral: ArmRows) -> list[Contrast]:
+def _gains(rows: ComparedRows, people: Tallies, neutral: ArmRows) -> list[Contrast]:
     """Return the gains in both brackets, over all sessions and over compliant ones."""
-    compliant = [session for session in rows.people if session.compliant]
+    compliant = human_tallies([session for session in rows.people if session.compliant])
     found = []
-    for selection, sessions in ((ALL_SESSIONS, rows.people), (COMPLIANT_SESSIONS, compliant)):
-        people = human_tallies(sessions)
+    for selection, tallies in ((ALL_SESSIONS, people), (COMPLIANT_SESSIONS, compliant)):
         for rule, title in BRACKETS:
             control = f"neutral/{rule}", neutral.tallies(rule)
-            if gain := contrast(title, (PEOPLE, people), control, selection):
+            if gain := contrast(title, (PEOPLE, tallies), control, selection):
                 found.append(gain)
     return found
 

@@ -59,6 +59,9 @@ PEOPLE = "people"
 YOKED = ", yoked"
 """The end of the name of an arm whose chains begin with the first program of a session of a person."""
 
+_UNCOUNTED = "of a rehearsal, or of a study that still runs"
+"""The reason of sessions that no page links to, because studies conceal them."""
+
 LINKED_SESSIONS = 60
 """Sessions that an address names at most."""
 
@@ -72,6 +75,7 @@ class ComparedProblem(NamedTuple):
     content_hash: str
     dataset: str
     """The name of the dataset."""
+    samples_only: bool
 
     def __str__(self) -> str:
         return f"{self.dataset}/{self.external_id}"
@@ -141,13 +145,9 @@ class ArmRows:
         """See `CountedChains.tallies`."""
         return self.counted.tallies(rule)
 
-    def address(self, problem: ComparedProblem | None = None) -> str:
-        """Return the address of the list of the run's chains, or of those at one problem."""
-        query = f"?{urlencode({'problem': problem.external_id})}" if problem else ""
-        return self._items + query
-
     @cached_property
-    def _items(self) -> str:
+    def address(self) -> str:
+        """The address of the list of the run's chains."""
         return reverse("run_items", args=[self.run.pk])
 
 
@@ -169,16 +169,37 @@ class ComparedRows:
         return any(arm.simulated for arm in self.arms)
 
 
-def sessions_address(sessions: Sequence[UUID]) -> str:
-    """Return the address of the list of these sessions of people; blank if they are too many for an address."""
+def sessions_address(sessions: Sequence[UUID], *, otherwise: str = "") -> str:
+    """Return the address of the list of these sessions of people.
+
+    If they are none or too many for an address: that of the sessions that fit the text `otherwise`; blank without it.
+    """
     if not sessions or len(sessions) > LINKED_SESSIONS:
-        return ""
+        return filter_address(otherwise) if otherwise else ""
     return filter_address(f"session={'+'.join(map(str, sessions))}")
 
 
 def filter_address(text: str) -> str:
     """Return the address of the list of the sessions of people that fit the text."""
     return f"{reverse('trajectories')}?{urlencode({'people': text})}"
+
+
+def uncounted_sessions(text: str) -> list[LeftOut]:
+    """Return the sessions that fit the text and are left out of `human_sessions`. Raises SettingsError."""
+    matching = matching_sessions(text)
+    invalidated = list(matching.filter(invalidated=True).values_list("pk", flat=True))
+    concealed = matching.filter(invalidated=False, pk__in=uncounted_by(text)).count()
+    found = [
+        LeftOut(PEOPLE, "sessions", len(invalidated), "invalidated", sessions_address(invalidated)),
+        LeftOut(PEOPLE, "sessions", concealed, _UNCOUNTED),
+    ]
+    return [one for one in found if one.count]
+
+
+def no_sessions(text: str, left_out: Sequence[LeftOut]) -> str:
+    """Return the sentence that no session of a person fits the text, with those that were left out."""
+    found = "; ".join(f"{one.counted} {one.reason}" for one in left_out)
+    return f"No session of a person fits {text!r}.{f' Left out: {found}.' if found else ''}"
 
 
 def read_rows(text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2) -> ComparedRows:
@@ -190,7 +211,7 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2)
     runs = list(dict.fromkeys(runs))
     _check(runs)
     left_out: list[LeftOut] = []
-    columns = ("pk", "external_id", "title", "content_hash", "dataset__name")
+    columns = ("pk", "external_id", "title", "content_hash", "dataset__name", "samples_only")
     rows = Problem.objects.filter(dataset__in={run.dataset_id for run in runs}).order_by()
     known = {row[0]: ComparedProblem(*row) for row in rows.values_list(*columns)}
     changed = _changed_runs(runs, known.values())
@@ -369,7 +390,7 @@ def _leave_out_changed_problems(arm: ArmRows, hashes: Mapping[int, str], left_ou
     }
     if count := sum(arm.counts[problem][0] for problem in other if problem in arm.counts):
         reason = "the problem has another version than in the first run"
-        left_out.append(LeftOut(arm.name, "chains", count, reason, arm.address()))
+        left_out.append(LeftOut(arm.name, "chains", count, reason, arm.address))
         kept = {problem: outcomes for problem, outcomes in arm.chains.items() if problem not in other}
         yoked = {session: chain for session, chain in arm.yoked.items() if chain[0] not in other}
         arm.counted = CountedChains.of(kept, yoked)
@@ -396,7 +417,7 @@ def _states_of_items(runs: Sequence[Run]) -> dict[UUID, Counter[str]]:
 
 def _leave_out_items(arm: ArmRows, states: Counter[str], left_out: list[LeftOut]) -> None:
     """Count the chains without a session, invalidated sessions, and the problems that the run left out."""
-    run, address = arm.run, arm.address()
+    run, address = arm.run, arm.address
     done = states[WorkItem.State.DONE]
     for state, count in states.items():
         if state == WorkItem.State.DONE or not count:
@@ -421,10 +442,6 @@ def _leave_out_items(arm: ArmRows, states: Counter[str], left_out: list[LeftOut]
         left_out.append(LeftOut(arm.name, "problems", count, reason, reverse("run", args=[run.pk])))
 
 
-_UNCOUNTED = "of a rehearsal, or of a study that still runs"
-"""The reason of sessions that no page links to, because studies conceal them."""
-
-
 _OPENED_HASH = Func(
     F("data"),
     Value("problem_hash"),
@@ -442,7 +459,7 @@ def _people(
     matching, left_out = matching_sessions(text), []
     if not names_attempts(text):
         later = "attempt=later" if text == "all" else f"{text},attempt=later"
-        if count := matching.exclude(number=1).count():
+        if count := matching.filter(number__gt=1).count():
             reason = "a later attempt of the same person (attempt=any counts it)"
             left_out.append(LeftOut(PEOPLE, "sessions", count, reason, filter_address(later)))
         matching = matching.filter(number=1)

@@ -8,8 +8,10 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from benchmark.models import Run
+from tutoring.arms.settings import find_protocol
 
 STUDENT = "simulated:guidance-60"
+PROTOCOL = "usaco-2024"
 TUTORS = {"honest": "none", "paraphraser": "none", "leaker": "analysis"}
 """The conducts of the simulated tutors, and what each knows."""
 
@@ -23,9 +25,11 @@ class Command(BaseCommand):
 
     def handle(self, **_: Any) -> None:
         call_command("prepare", stdout=self.stdout, stderr=self.stderr)  # the site may be a new clone
-        self._run("session-neutral")
+        # The newest version now: of the runs that other demonstrations held, those under it alone are comparable.
+        protocol = f"protocol={PROTOCOL}@{find_protocol(PROTOCOL).version}"
+        self._run("session-neutral", protocol)
         tutored = [
-            self._run("session-tutor", f"tutor=simulated-tutor:{conduct}", f"knows={knows}")
+            self._run("session-tutor", protocol, f"tutor=simulated-tutor:{conduct}", f"knows={knows}")
             for conduct, knows in TUTORS.items()
         ]
         for run in tutored:
@@ -38,10 +42,11 @@ class Command(BaseCommand):
         )
 
     def _run(self, method: str, *settings: str) -> Run:
-        """Return the finished run with these settings; hold it if there is none."""
+        """Return the finished run with these settings that is not yoked; hold it if there is none."""
         given = dict(setting.split("=", 1) for setting in settings)
         found = Run.objects.filter(
             method=method, model_spec=STUDENT, dataset__name="practice", state=Run.State.FINISHED,
+            manifest__prepared__from_first__isnull=True,
             **{f"parameters__{name}": value for name, value in given.items()},
         )  # fmt: skip
         if not found.exists():
