@@ -7,7 +7,6 @@ that was imported keeps the head unchanged and is exported with it, so a traject
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from uuid import UUID
@@ -16,6 +15,7 @@ from django.db import transaction
 
 from accounts.pseudonyms import pseudonym
 from benchmark.models import Judgement, Problem
+from benchmark.text.storable import storable
 from tutoring.checks import records as check_records
 from tutoring.models import Event, Review, RuleCheck, Session
 from tutoring.models.payloads import AnyPayload, DialogueReading, DialogueReread, MessageSent, ReplyFinished
@@ -197,7 +197,7 @@ def _unstorable(value: object) -> bool:
     """Return whether a text contains a NUL or a lone surrogate, which JSON can escape but no database stores."""
     match value:
         case str():
-            return re.search("[\0\ud800-\udfff]", value) is not None
+            return storable(value) != value
         case list():
             return any(_unstorable(part) for part in value)
         case dict():
