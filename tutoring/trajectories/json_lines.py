@@ -7,7 +7,7 @@ that was imported keeps the head unchanged and is exported with it, so a traject
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -49,11 +49,16 @@ def to_record(
     checks: Iterable[RuleCheck] = (),
     scores: ScoreRecords | None = None,
     replays: ReplayRecords | None = None,
+    *,
+    events: Sequence[Event] | None = None,
 ) -> dict[str, Any]:
-    """Return the session with its events and these reviews, checks, program scores and replays as JSON values."""
+    """Return the session with these reviews, checks, program scores and replays as JSON values.
+
+    `events` are those of the record; None: all of the session.
+    """
     head: dict[str, Any] = session.source.get("head") or _head(session)
-    recorded = list(session.events.all())
-    events = [
+    recorded = list(session.events.all()) if events is None else events
+    lines = [
         {
             "seq": event.seq,
             "kind": event.kind,
@@ -69,7 +74,7 @@ def to_record(
         "schema": SCHEMA,
         "outcome_claimed": session.outcome_claimed,
         "invalidated": session.invalidated,  # an imported session may have been invalidated here
-        "events": events,
+        "events": lines,
         "reviews": review_records.to_records(reviews),
         "rule_checks": check_records.to_records(checks, recorded),
         "near_misses": scores or [],
@@ -83,11 +88,13 @@ def to_lines(
     checks_of: Callable[[Session], Iterable[RuleCheck]] = check_records.recorded_checks,
     scores_of: Callable[[Session], ScoreRecords] = score_records.to_records,
     replays_of: Callable[[Session], ReplayRecords] = replay_records.to_records,
+    *,
+    events_of: Callable[[Session], Sequence[Event]] | None = None,
 ) -> Iterator[str]:
     """Yield one line of JSON for each session. Keys are sorted, so that equal sessions give equal bytes."""
     for session in sessions:
         additions = reviews_of(session), checks_of(session), scores_of(session), replays_of(session)
-        record = to_record(session, *additions)
+        record = to_record(session, *additions, events=events_of(session) if events_of else None)
         yield json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n"
 
 
