@@ -12,7 +12,8 @@ from django.template.context import BaseContext
 
 OPTIONAL = {
     # Given by some of the pages or tags that include a template; the template says so in its first line.
-    "own", "parameter", "samples_only", "solved", "total", "verdict", "with_session", "without_attempts",
+    "own", "parameter", "samples_only", "sees_policies", "solved", "total", "verdict",
+    "with_session", "without_attempts",
     # Set by some of the views that share a template.
     "comparison", "review_outcome",
     # Set by context processors, which the pages of errors do without.

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from benchmark.extraction.blocks import CodeBlock, fenced_blocks, without_indentation
 from benchmark.extraction.languages import is_judged, tag_of
 from benchmark.text.program_lines import find_programs
+from benchmark.text.storable import storable
 from judge import FAMILIES
 
 _TAGS = (
@@ -46,7 +47,6 @@ _VALUE = re.compile(
     )""",
     re.DOTALL | re.VERBOSE,
 )
-_UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 _LONGEST_LINE = 500
 _WRAPPER = re.compile(r"\s*(?:</?[a-zA-Z][\w-]*(?:\s[^<>]*)?>|[\w-]+:\s*[|>][-+]?|`{1,2}\w*|-{3,}|={3,})\s*$")
 """A line around a program: a tag, the key of a block in YAML, a broken fence, a rule."""
@@ -184,7 +184,7 @@ def _string_in(found: re.Match[str]) -> str:
     if found["double"] is None:
         quoted = quoted.replace("\\'", "'").replace('"', '\\"')
     try:
-        return _UNSTORABLE.sub("\ufffd", json.loads(f'"{quoted}"', strict=False))
+        return storable(json.loads(f'"{quoted}"', strict=False))
     except ValueError:
         return ""
 

@@ -3,19 +3,20 @@
 import math
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
 from typing import TypeVar
-from uuid import UUID
 
 from django.core.management.base import CommandError, CommandParser
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from benchmark.models import Corpus, Dataset, Problem, QuestionSet, Run, SimilarityRun, Suite
 
 Named = TypeVar("Named", Dataset, Corpus, QuestionSet)
-AnyRun = TypeVar("AnyRun", Run, SimilarityRun)
+AnyRun = TypeVar("AnyRun", bound=Model)
+
+_SHORTEST_ID = 4
+"""Characters of the shortest beginning of an id that a command accepts."""
 
 
 def positive(text: str) -> int:
@@ -138,21 +139,25 @@ def find_suite(problem: Problem, version: int | None) -> Suite:
 
 
 def find_run(name: str) -> Run:
-    """Return the run of that id. Raises CommandError with similar ids and the latest runs."""
-    return _find_by_id(Run.objects.select_related("dataset", "model"), name)
+    """Return the run of that id, as `find_by_id`."""
+    return find_by_id(Run.objects.select_related("dataset", "model"), name)
 
 
 def find_similarity_run(name: str) -> SimilarityRun:
-    """Return the run over questions of that id. Raises CommandError with the latest runs."""
-    return _find_by_id(SimilarityRun.objects.select_related("question_set__dataset"), name)
+    """Return the run over questions of that id, as `find_by_id`."""
+    return find_by_id(SimilarityRun.objects.select_related("question_set__dataset"), name)
 
 
-def _find_by_id(runs: QuerySet[AnyRun], name: str) -> AnyRun:
-    with suppress(ValueError):
-        run = runs.filter(pk=UUID(name)).first()
-        if run is not None:
-            return run
+def find_by_id(runs: QuerySet[AnyRun], name: str, noun: str = "run") -> AnyRun:
+    """Return the run with this id, or the only one whose id begins with these characters, at least 4.
+
+    Raises CommandError with similar ids and the latest runs.
+    """
+    found = list(runs.filter(pk__startswith=name.lower())[:2]) if len(name) >= _SHORTEST_ID else []
+    if len(found) == 1:
+        return found[0]
     near = get_close_matches(name, map(str, runs.values_list("pk", flat=True)), n=3)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     latest = "".join(f"\n  {run.pk}  {run}" for run in runs[:5])
-    raise CommandError(f"There is no run {name!r}.{hint} The latest runs: {latest or 'none yet'}")
+    there = f"Several {noun}s begin with" if found else f"There is no {noun}"
+    raise CommandError(f"{there} {name!r}.{hint} The latest {noun}s: {latest or 'none yet'}")

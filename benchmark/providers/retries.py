@@ -23,6 +23,7 @@ from benchmark.providers.protocol import (
     TextDelta,
     TokenUsage,
 )
+from benchmark.text.storable import storable
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ async def _events(
         async for event in events:
             if isinstance(event, Completed):
                 for kind, half in halves.items():
-                    yield kind(_storable(half))
+                    yield kind(storable(half))
                 yield event if _is_storable(event.blocks) else replace(event, blocks=())
                 return
             text = halves.pop(type(event), "") + event.text
@@ -192,16 +193,10 @@ async def _events(
             ):  # half a character: the other comes with the next piece
                 text, halves[type(event)] = text[:-1], text[-1]
             if text:
-                yield replace(event, text=_storable(text))
-
-
-def _storable(text: str) -> str:
-    """Return the text with surrogate pairs joined; NUL and lone surrogates become U+FFFD."""
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return whole.replace("\0", "\ufffd")
+                yield replace(event, text=storable(text))
 
 
 def _is_storable(blocks: tuple[Mapping[str, Any], ...]) -> bool:
     """Return whether any database can store the blocks unchanged: no NUL and no lone surrogate is in them."""
     text = json.dumps(blocks, ensure_ascii=False)
-    return _storable(text) == text and "\\u0000" not in text
+    return storable(text) == text and "\\u0000" not in text

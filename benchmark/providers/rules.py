@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmark.providers.protocol import EFFORTS, Parameters
+from benchmark.text.storable import storable
 
 _RESERVED = frozenset(
     {
@@ -129,7 +130,7 @@ def _check_json(field: str, value: object, depth: int) -> None:
     if isinstance(value, list):
         for one in value:
             _check_json(field, one, depth + 1)
-    elif isinstance(value, dict) and all(isinstance(name, str) and _is_storable(name) for name in value):
+    elif isinstance(value, dict) and all(isinstance(name, str) and storable(name) == name for name in value):
         for one in value.values():
             _check_json(field, one, depth + 1)
     elif not _is_plain(value):
@@ -144,12 +145,7 @@ def _is_plain(value: object) -> bool:
         return math.isfinite(value)
     if isinstance(value, int):
         return abs(value) < 2**63
-    return value is None or (isinstance(value, str) and _is_storable(value))
-
-
-def _is_storable(text: str) -> bool:
-    """Return whether the text contains neither NUL nor lone surrogates."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+    return value is None or (isinstance(value, str) and storable(value) == value)
 
 
 def _shortened(value: object) -> str:

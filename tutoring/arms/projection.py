@@ -174,8 +174,10 @@ class _Projection:
             timed.append(replaced)
             if replaced[1].outcome != outcome:
                 outcome, former_outcome = replaced[1].outcome, outcome
+        named = uuid.uuid5(self._run.pk, f"{item.problem.external_id} {item.chain}")
         session = Session(
-            pk=uuid.uuid5(self._run.pk, f"{item.problem.external_id} {item.chain}"),
+            # The version of the id is that of people's sessions: reviewers see it, and must not learn the origin.
+            pk=uuid.UUID(bytes=named.bytes, version=4),
             origin=Session.Origin.AUTOMATIC,
             problem=item.problem,
             protocol=self._protocol,

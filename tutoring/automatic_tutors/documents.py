@@ -11,7 +11,8 @@ from judge.management.tables import aligned
 from tutoring.arms.figures.contrasts import Contrast, Rate
 from tutoring.arms.figures.documents import contrast_json, left_out_json, left_out_lines, rate_json
 from tutoring.automatic_tutors.estimation import BlindingIndex
-from tutoring.automatic_tutors.figures import GainMatrix, MeasuredLeaks, TutorArm, TutorFigures
+from tutoring.automatic_tutors.figures import GainMatrix, GuardCounts, MeasuredLeaks, TutorArm, TutorFigures
+from tutoring.models.payloads import GUARD_DECISIONS
 
 CSV_COLUMNS = (
     "tutor", "student", "figure", "estimate", "low", "high", "method", "problems", "simulated", "run", "rows",
@@ -61,7 +62,7 @@ def figures_text(figures: TutorFigures) -> str:
     guards += [
         (
             f"{arm.name} → {arm.student}",
-            counts_text(arm.guard.decisions),
+            decisions_text(arm.guard),
             str(arm.guard.drafts),
             counts_text(arm.guard.refusals),
             counts_text(arm.guard.levels),
@@ -75,8 +76,13 @@ def figures_text(figures: TutorFigures) -> str:
     return "\n".join([*lines, *left_out_lines(figures.left_out)])
 
 
+def decisions_text(guard: GuardCounts) -> str:
+    """Return the numbers of turns by the guard's decision in words."""
+    return counts_text({GUARD_DECISIONS[name]: count for name, count in guard.decisions.items()})
+
+
 def counts_text(counts: Mapping[Any, int]) -> str:
-    """Return counts as "sent 12, guard_exhausted 3"; "none" without any."""
+    """Return counts as "F1 12, code 3"; "none" without any."""
     return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"
 
 

@@ -133,6 +133,15 @@ class TutorDraft(Record):
     fault: str = ""
 
 
+GUARD_DECISIONS = {
+    "sent": "sent",
+    "off": "sent unchecked",
+    "guard_exhausted": "every draft refused",
+    "unparsable": "two replies without JSON",
+}
+"""The decisions of the guard about a turn, in words."""
+
+
 class TutorTurn(Record):
     """The drafts of a tutor's model in one turn, oldest first, and what the guard decided.
 
@@ -144,6 +153,11 @@ class TutorTurn(Record):
     guard: Literal["sent", "off", "guard_exhausted", "unparsable"]
     level: Annotated[int, Field(ge=0, le=4)] | None
     drafts: list[TutorDraft]
+
+    @property
+    def decision(self) -> str:
+        """The decision of the guard in words."""
+        return GUARD_DECISIONS[self.guard]
 
 
 class DraftUse(Record):

@@ -99,10 +99,15 @@ class ReplayRun(MeteredRun):
         ordering = ["-fixed_at"]
 
     def __str__(self) -> str:
-        return f"replay {self.pk} to {self.model_spec}: {self.state}"
+        return f"{self.mode} of {self.selection} cards to {self.model_spec}: {self.state}"
 
     def get_absolute_url(self) -> str:
         return reverse("replay", args=[self.pk])
+
+    @property
+    def labels_fixed(self) -> bool:
+        """Whether a draw was requested. Until then labels can change, and only their authors read them."""
+        return self.state != self.State.FIXED
 
 
 class ReplayState(models.Model):

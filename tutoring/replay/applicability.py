@@ -105,7 +105,7 @@ class LabelApplicability(ReviewAction):
         run, session = lock_run(placement.state.run_id), placement.card.event.session
         if self.value not in VALUES:
             raise RefusedError(f"Choose one of: {', '.join(VALUES)}.")
-        if run.state != ReplayRun.State.FIXED:
+        if run.labels_fixed:
             raise RefusedError(LABELS_FIXED)
         if placement.label_order is None:
             raise RefusedError(NOT_TO_LABEL)

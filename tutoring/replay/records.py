@@ -57,7 +57,7 @@ def _placements(card: HintCard) -> list[dict[str, Any]]:
             "agreement": one.agreement,
             "labels": [
                 {"by": label.by, "value": label.value, "at": label.labelled_at.isoformat()}
-                for label in one.labels.all()
+                for label in (one.labels.all() if one.state.run.labels_fixed else ())
             ],
             "draws": draws[one.state_id],
         }

@@ -7,8 +7,7 @@ that was imported keeps the head unchanged and is exported with it, so a traject
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from django.db import transaction
 
 from accounts.pseudonyms import pseudonym
 from benchmark.models import Judgement, Problem
+from benchmark.text.storable import storable
 from tutoring.checks import records as check_records
 from tutoring.models import Event, Review, RuleCheck, Session
 from tutoring.models.payloads import AnyPayload, DialogueReading, DialogueReread, MessageSent, ReplyFinished
@@ -49,11 +49,16 @@ def to_record(
     checks: Iterable[RuleCheck] = (),
     scores: ScoreRecords | None = None,
     replays: ReplayRecords | None = None,
+    *,
+    events: Sequence[Event] | None = None,
 ) -> dict[str, Any]:
-    """Return the session with its events and these reviews, checks, program scores and replays as JSON values."""
+    """Return the session with these reviews, checks, program scores and replays as JSON values.
+
+    `events` are those of the record; None: all of the session.
+    """
     head: dict[str, Any] = session.source.get("head") or _head(session)
-    recorded = list(session.events.all())
-    events = [
+    recorded = list(session.events.all()) if events is None else events
+    lines = [
         {
             "seq": event.seq,
             "kind": event.kind,
@@ -69,7 +74,7 @@ def to_record(
         "schema": SCHEMA,
         "outcome_claimed": session.outcome_claimed,
         "invalidated": session.invalidated,  # an imported session may have been invalidated here
-        "events": events,
+        "events": lines,
         "reviews": review_records.to_records(reviews),
         "rule_checks": check_records.to_records(checks, recorded),
         "near_misses": scores or [],
@@ -83,11 +88,13 @@ def to_lines(
     checks_of: Callable[[Session], Iterable[RuleCheck]] = check_records.recorded_checks,
     scores_of: Callable[[Session], ScoreRecords] = score_records.to_records,
     replays_of: Callable[[Session], ReplayRecords] = replay_records.to_records,
+    *,
+    events_of: Callable[[Session], Sequence[Event]] | None = None,
 ) -> Iterator[str]:
     """Yield one line of JSON for each session. Keys are sorted, so that equal sessions give equal bytes."""
     for session in sessions:
         additions = reviews_of(session), checks_of(session), scores_of(session), replays_of(session)
-        record = to_record(session, *additions)
+        record = to_record(session, *additions, events=events_of(session) if events_of else None)
         yield json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n"
 
 
@@ -197,7 +204,7 @@ def _unstorable(value: object) -> bool:
     """Return whether a text contains a NUL or a lone surrogate, which JSON can escape but no database stores."""
     match value:
         case str():
-            return re.search("[\0\ud800-\udfff]", value) is not None
+            return storable(value) != value
         case list():
             return any(_unstorable(part) for part in value)
         case dict():

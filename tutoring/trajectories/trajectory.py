@@ -28,6 +28,11 @@ from tutoring.models.sessions import SessionQuerySet
 from tutoring.protocols import recorded_rules
 from tutoring.sessions.assignments import concealed_sessions
 
+_ABOUT_DRAFTS = (Event.Kind.DRAFT_REQUESTED, Event.Kind.MODEL_DRAFT, Event.Kind.DRAFT_INSERTED)
+
+_AFTER_REVIEW = ("turn", "check", "intended_level", "model_drafts")
+"""Fields of events that pages show to reviewers after their review only, or never."""
+
 
 @dataclass(frozen=True)
 class TrajectoryEntry:
@@ -45,7 +50,7 @@ class TrajectoryEntry:
     @property
     def about_drafts(self) -> bool:
         """Whether the event is about model drafts, which reviewers see after their review only."""
-        return self.kind in (Event.Kind.DRAFT_REQUESTED, Event.Kind.MODEL_DRAFT, Event.Kind.DRAFT_INSERTED)
+        return self.kind in _ABOUT_DRAFTS
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,18 @@ def readable_session(person: Person, session_id: UUID) -> Session:
     """Return a readable session with its problem, protocol and judgement. Raises Http404."""
     related = readable_sessions(person).select_related("problem__dataset", "protocol", "model", "judgement")
     return get_object_or_404(related, pk=session_id)
+
+
+def blinded_events(session: Session) -> list[Event]:
+    """Return the events as people export them who may still have to review the session.
+
+    Those about model drafts are left out, and so are the drafts of an automatic tutor, the warnings about drafts of the
+    tutor, and intended levels.
+    """
+    shown = [event for event in session.events.all() if event.kind not in _ABOUT_DRAFTS]
+    for event in shown:
+        event.data = {name: value for name, value in event.data.items() if name not in _AFTER_REVIEW}
+    return shown
 
 
 def read_trajectory(session: Session, findings: Iterable[Finding] = ()) -> Trajectory:

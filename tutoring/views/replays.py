@@ -63,7 +63,8 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
     )
     if fit := request.GET.get("fit", ""):
         placements = placements.filter(fit=fit)
-    if (label := request.GET.get("label", "")) in KINDS:
+    label = request.GET.get("label", "")
+    if label in KINDS and (run.labels_fixed or label == "missing"):
         placements = with_label(placements, label)
     plots = PagePlots(request)
     figures: Mapping[str, Any] = run.figures or {}
@@ -80,7 +81,7 @@ def replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
         "notices": notices(run),
         "fit": fit,
         "label": label,
-        "missing_labels": missing_labels(run) if run.state == ReplayRun.State.FIXED else None,
+        "missing_labels": None if run.labels_fixed else missing_labels(run),
         "fits": get_args(Fit),
         "page": Paginator(placements.prefetch_related("labels"), CARDS_LENGTH).get_page(
             request.GET.get("page")

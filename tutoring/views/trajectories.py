@@ -27,7 +27,12 @@ from tutoring.review.records import readable_reviews
 from tutoring.scores.records import to_records as program_scores
 from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.json_lines import RECORDED, to_lines
-from tutoring.trajectories.trajectory import read_trajectory, readable_session, readable_sessions
+from tutoring.trajectories.trajectory import (
+    blinded_events,
+    read_trajectory,
+    readable_session,
+    readable_sessions,
+)
 from tutoring.views.requests import command_id, person_of, send_lines, text_field
 from tutoring.views.review_requests import for_trajectory_readers, requested_page
 from tutoring.views.withdrawals import withdrawn_page
@@ -190,12 +195,14 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
     # Without findings for reviewers, who may still have to review these sessions.
     sees_findings = has_role(person_of(request), Role.RESEARCHER, Role.ADMIN)
     sees_hidden_tests = has_role(person_of(request), Role.RESEARCHER)
+    sees_policies = _sees_policies(request)
     lines = to_lines(
-        sessions if _sees_policies(request) else map(_without_run, sessions),
+        sessions if sees_policies else map(_without_run, sessions),
         readable_reviews,
         recorded_checks if sees_findings else _no_rows,
         program_scores if sees_hidden_tests else _no_rows,
         replays if sees_hidden_tests else _no_rows,
+        events_of=None if sees_policies else blinded_events,
     )
     return send_lines(lines, name)
 

@@ -1,10 +1,15 @@
 """Errors of run_baseline before a run is stored or paid for."""
 
+from uuid import UUID
+
 import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
+from benchmark.management.arguments import find_run
+from benchmark.model_calls import catalogue
 from benchmark.models import Dataset, Run
+from benchmark.providers import Parameters, parse_model_spec
 from tests.benchmark.runs.bank import fill
 
 GOOD = {"--dataset": "orchard", "--model": "openai:gpt-4o", "--method": "zero-shot"}
@@ -57,3 +62,21 @@ def test_a_missing_api_key_is_refused_before_a_run_is_stored(db: None, settings:
 def test_an_unknown_run_cannot_be_resumed(db: None) -> None:
     with pytest.raises(CommandError, match="There is no run 'x'"):
         call_command("run_baseline", "--resume", "x")
+
+
+def test_the_beginning_of_an_id_names_a_run_unless_several_begin_so(db: None) -> None:
+    fill()
+    spec, parameters = parse_model_spec("openai:gpt-4o"), Parameters()
+    columns = {
+        "dataset": Dataset.objects.get(name="orchard"), "method": "zero-shot", "manifest": {},
+        "parameters": parameters.to_json(), "model_spec": str(spec), "model": catalogue.model_for(spec, parameters),
+    }  # fmt: skip
+    first, second = (
+        Run.objects.create(id=UUID(f"3f2a{digit * 4}-0000-4000-8000-000000000000"), **columns)
+        for digit in "01"
+    )
+    assert [find_run(name) for name in (str(first.pk), "3F2A0", "3f2a1111-0")] == [first, first, second]
+    with pytest.raises(CommandError, match="Several runs begin with '3f2a'"):
+        find_run("3f2a")
+    with pytest.raises(CommandError, match="There is no run '3f2'"):
+        find_run("3f2")

@@ -118,6 +118,23 @@ def test_exports_hold_drafts_decisions_and_guesses(
     assert SECRET in logs
 
 
+def test_only_researchers_read_the_drafts_of_a_tutors_model_in_pages_and_exports(
+    automatic: Session, person: PersonFactory
+) -> None:
+    reviewer = client_of(person("rosa", Role.REVIEWER))
+    researcher = client_of(person("rene", Role.RESEARCHER))
+    address = f"/trajectories/{automatic.pk}/"
+    for page in (address, f"{address}export.jsonl", "/trajectories/export.jsonl"):
+        assert SECRET not in whole(reviewer.get(page)), page
+        assert '"turn"' not in whole(reviewer.get(page)), page
+        assert SECRET in whole(researcher.get(page)), page
+    assert f"1 draft of {MODEL}: sent" in whole(researcher.get(address))
+
+
+def test_the_id_of_an_automatic_session_looks_like_that_of_a_person(automatic: Session) -> None:
+    assert automatic.pk.version == uuid4().version == 4
+
+
 def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 

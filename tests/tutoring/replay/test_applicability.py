@@ -190,6 +190,21 @@ def test_another_reviewer_does_not_see_a_label(fixed: ReplayRun, rita: User, rol
     assert "Your labels" not in client_of(rolf).get("/review/hints/").content.decode()
 
 
+def test_no_page_shows_a_researcher_who_also_reviews_the_label_of_another_reviewer(
+    fixed: ReplayRun, rita: User
+):
+    placement = waiting_for(rita)[0]
+    label(rita, placement, "partly")
+    both = client_of(person("both", Role.REVIEWER, Role.RESEARCHER))
+    page = both.get(fixed.get_absolute_url()).content.decode()
+    assert "1 of 2" in page
+    assert "partly" not in page
+    assert "6 in all" in both.get(f"{fixed.get_absolute_url()}?label=different").content.decode()
+    assert "3 in all" in both.get(f"{fixed.get_absolute_url()}?label=missing").content.decode()
+    ReplayRun.objects.update(state="open")
+    assert "partly" in both.get(fixed.get_absolute_url()).content.decode()
+
+
 def test_labels_decide_which_other_programs_a_hint_fits_and_are_shown_with_their_rows(
     fixed: ReplayRun, rita: User, rolf: User
 ):
@@ -226,9 +241,12 @@ def test_the_agreement_of_the_reviewers_is_ordinal_alpha():
     assert (unlabelled.alpha, unlabelled.pairs) == (None, 0)
 
 
-def test_exports_hold_the_labels_under_pseudonyms(fixed: ReplayRun, rita: User):
+def test_exports_hold_the_fixed_labels_under_pseudonyms(fixed: ReplayRun, rita: User):
     placement = waiting_for(rita)[0]
     label(rita, placement, "partly")
+    [card] = to_records(placement.card.event.session)
+    assert card["placements"][0]["labels"] == [], "it can still change, and another reviewer may still label"
+    ReplayRun.objects.update(state="open")
     [card] = to_records(placement.card.event.session)
     [exported] = card["placements"][0]["labels"]
     assert (exported["by"], exported["value"]) == (pseudonym(rita), "partly")

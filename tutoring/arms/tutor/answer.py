@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from benchmark.text.storable import storable
 
 TutorAct = Literal["talk", "code", "execute"]
 
@@ -18,14 +20,17 @@ class AnswerError(ValueError):
 
 
 class TutorAnswer(BaseModel):
-    """The decision of a tutor's model. The student gets the message alone."""
+    """The decision of a tutor's model. The student gets the message alone.
+
+    JSON can escape characters that the reply itself cannot contain, such as NUL and halves of surrogate pairs.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
-    diagnosis: str
+    diagnosis: Annotated[str, AfterValidator(storable)]
     level: Annotated[int, Field(ge=0, le=4)]
     act: TutorAct
-    message: str
+    message: Annotated[str, AfterValidator(storable)]
 
 
 def parse_answer(text: str) -> TutorAnswer:

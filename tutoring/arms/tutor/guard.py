@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from benchmark.text.program_lines import find_programs
@@ -19,6 +20,8 @@ CAP, CODE, LENGTH, EXECUTE = "cap", "code", "length", "execute"
 """Clauses of the guard beside those of the codebook."""
 
 _MOST_QUOTED = 200
+
+_FENCE = re.compile(r"```|^[ \t]*~~~", re.MULTILINE)
 
 
 def context_of(problem: MessageContext, view: TutorView) -> MessageContext:
@@ -61,9 +64,8 @@ def refusals(
 
 def _code_in(text: str) -> str:
     """Return the beginning of the first program or fenced block in the text; blank without any."""
-    at = text.find("```")
-    if at >= 0:
-        return text[at : at + _MOST_QUOTED]
+    if fence := _FENCE.search(text):
+        return text[fence.start() : fence.start() + _MOST_QUOTED]
     lines = text.splitlines()
     first = next(find_programs(lines, [False] * len(lines)), None)
     return "" if first is None else "\n".join(lines[first.start : first.stop])[:_MOST_QUOTED]

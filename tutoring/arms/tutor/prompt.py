@@ -125,5 +125,14 @@ def _dialogue(view: TutorView) -> list[str]:
         if number < len(view.programs) and turn.role == "assistant" and view.programs[number] in turn.content:
             number += 1
             line["program"] = number
-        lines.append(json.dumps(line | {"text": turn.content}, ensure_ascii=False))
+        lines.append(_line(line | {"text": turn.content}))
     return lines
+
+
+def _line(values: Mapping[str, str | int]) -> str:
+    """Return the values as one line of JSON. Unprintable characters are escaped.
+
+    Some of them, such as U+2028, end a line for some readers, and others change the direction of the text.
+    """
+    text = json.dumps(values, ensure_ascii=False)
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import find_dataset, find_run, not_negative, positive
+from benchmark.management.arguments import find_by_id, find_dataset, find_run, not_negative, positive
 from benchmark.management.interrupts import run_interruptibly
 from benchmark.management.model_options import (
     MODEL_METAVAR,
@@ -166,9 +166,9 @@ class Command(BaseCommand):
         return design, run_options(options, price, with_context(RunOptions(), model.row))
 
     def _resume(self, options: dict[str, Any]) -> None:
-        run = find_replay(options["resume"])
+        run = find_by_id(ReplayRun.objects.select_related("model"), options["resume"], "replay")
         missing, labelled = missing_labels(run)
-        if run.state == ReplayRun.State.FIXED and missing and not options["unlabelled"]:
+        if not run.labels_fixed and missing and not options["unlabelled"]:
             raise CommandError(
                 f"{missing} of {labelled} placements lack a label of two reviewers (/review/hints/), and no label is "
                 "stored after the first draw. Wait for them, or add --unlabelled to continue without them."
@@ -213,12 +213,3 @@ class Command(BaseCommand):
             f"{excluded_text(plan.excluded)}"
         )
         self.stdout.write("\n".join(estimates_table(estimates, chosen.price)))
-
-
-def find_replay(name: str) -> ReplayRun:
-    """Return the replay whose id begins like this. Raises CommandError without exactly one."""
-    wanted = name.lower().replace("-", "")
-    found = [run for run in ReplayRun.objects.all() if run.pk.hex.startswith(wanted)]
-    if len(found) != 1:
-        raise CommandError(f"There {'are several replays' if found else 'is no replay'} {name!r}.")
-    return found[0]
