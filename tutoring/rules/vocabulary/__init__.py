@@ -64,11 +64,12 @@ def tokens(text: str) -> tuple[Token, ...]:
 def language_of(words: Sequence[Token]) -> Language:
     """Return the language with the most function words and letters of its own; English if there are none."""
     texts = Counter(token.text for token in words)
-    if sum(count for text, count in texts.items() if _is_han(text)) * 4 > len(words):
+    special = {text: count for text, count in texts.items() if not text.isascii()}
+    if sum(count for text, count in special.items() if _is_han(text)) * 4 > len(words):
         return "zh"
     votes = {
         language: sum(texts[word] for word in own & texts.keys())
-        + 2 * sum(count for text, count in texts.items() for letter in _own_letters(text, language))
+        + 2 * sum(count for text, count in special.items() for letter in _own_letters(text, language))
         for language, own in _function_words().items()
     }
     return max(votes, key=lambda language: votes[language])
@@ -76,7 +77,7 @@ def language_of(words: Sequence[Token]) -> Language:
 
 def _own_letters(text: str, language: Language) -> list[str]:
     """Return the letters of the word that only this language uses."""
-    return [] if text.isascii() else [letter for letter in _OWN_LETTERS.get(language, "") if letter in text]
+    return [letter for letter in _OWN_LETTERS.get(language, "") if letter in text]
 
 
 @cache
