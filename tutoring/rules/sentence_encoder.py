@@ -23,7 +23,10 @@ Numbers = npt.NDArray[np.int64]
 _WORD_BEGINS = "\u2581"
 _MOST_WORDS = 20_000
 _MOST_TOKENS = 2_000
-"""Tokens whose rows are cached, 15 kB each. A sentence has fewer tokens than that."""
+"""Tokens whose rows are cached, 15 kB each, and tokens of the longest text."""
+
+_BATCH = 1_000
+"""Tokens of a batch: more than a message of 2,000 characters has."""
 
 _ORDER_COLUMNS = [slice(number * _CNN_DIM, (number + 1) * _CNN_DIM) for number in range(len(_ORDERS))]
 
@@ -63,6 +66,20 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
         self._row_of = np.zeros(len(self.table), np.int64)
         self._used = 1
 
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Return the vector of each text."""
+        tokens = [self.sp.encode(text)[:_MOST_TOKENS] for text in texts]
+        ends = np.cumsum([len(own) for own in tokens])
+        vectors: Floats = np.empty((len(texts), _EMB_DIM), np.float32)
+        first = 0
+        while first < len(texts):
+            # The weights do not fit into the processor's cache, so few large batches are faster than many small ones.
+            before = ends[first] - len(tokens[first])
+            last = max(first + 1, int(np.searchsorted(ends, before + _BATCH, side="right")))
+            self._encode_batch(tokens[first:last], int(ends[last - 1] - before), vectors[first:last])
+            first = last
+        return vectors
+
     def _encode_batch(self, group: Sequence[Sequence[int]], n_tokens: int, out: Floats) -> None:
         """Write the vector of each sentence in `group`, a list of token ids, into its row of `out`."""
         lengths = np.fromiter(map(len, group), dtype=np.int64, count=len(group))
@@ -87,8 +104,19 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
             np.maximum(second, 0, out=second)
             second += first[:n_tokens]
             features[:, _EMB_DIM:][:, _ORDER_COLUMNS[number]] = second
-        _layernorm(features, self.ln_g, self.ln_b, self.eps)
-        out[:] = self._vectors(np.add.reduceat(features, starts, axis=0), lengths.astype(np.float32))
+        out[:] = self._vectors(self._normalized_sums(features, starts, lengths), lengths.astype(np.float32))
+
+    def _normalized_sums(self, features: Floats, starts: Numbers, lengths: Numbers) -> Floats:
+        """Return for each sentence the sum of its rows of features, each with the mean 0 and the deviation 1."""
+        means = features.mean(axis=1)
+        squares = np.einsum("ij,ij->i", features, features) / features.shape[1]
+        scales = 1 / np.sqrt(squares - means**2 + self.eps)
+        of_sentence: Floats = np.zeros((len(starts), len(features)), np.float32)
+        of_sentence[np.repeat(np.arange(len(starts)), lengths), np.arange(len(features))] = scales
+        sums: Floats = of_sentence @ features - np.add.reduceat(scales * means, starts)[:, None]
+        sums *= self.ln_g
+        sums += lengths.astype(np.float32)[:, None] * self.ln_b
+        return sums
 
     def _rows(self, tokens: Numbers) -> Numbers:
         """Return the row of each token in the cached arrays, and fill the rows of new tokens."""

@@ -162,7 +162,8 @@ class TextModel:
 
     def _linear(self, units: Sequence[Unit]) -> npt.NDArray[np.float64]:
         """Return the linear part of the scores of each unit."""
-        numbers = [[self._numbers[one] for one in unit.features & self._numbers.keys()] for unit in units]
+        known = self._numbers.get
+        numbers = [[number for one in unit.features if (number := known(one)) is not None] for unit in units]
         lengths = [len(own) for own in numbers]
         indices = np.array([number for own in numbers for number in own], np.intp)
         # The order of a set differs between processes, and with it the rounding of a sum.
@@ -220,13 +221,14 @@ class GaussianKernel:
     def __init__(self, centres: Floats, sharpness: float) -> None:
         self._sharpness = sharpness
         squares = np.einsum("ij,ij->i", centres, centres)
-        self._columns: Floats = np.vstack([2 * centres.T, -np.ones_like(squares), -squares])
+        self._columns = np.vstack([2 * centres.T, -np.ones_like(squares), -squares], dtype=np.float32)
 
     def __call__(self, rows: Floats) -> Floats:
         """Return a column for each centre."""
         squares = np.einsum("ij,ij->i", rows, rows)
-        extended = np.column_stack([rows, squares, np.ones_like(squares)])
-        exponents: Floats = (self._sharpness * extended) @ self._columns
+        extended = np.column_stack([rows, squares, np.ones_like(squares)]).astype(np.float32)
+        extended *= self._sharpness
+        exponents: Floats = extended @ self._columns
         np.minimum(exponents, 0, out=exponents)
         return np.exp(exponents, out=exponents)
 
