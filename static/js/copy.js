@@ -5,9 +5,10 @@ import { addLineNumbers } from "./line_numbers.js";
 
 const FEEDBACK_DURATION = 1600; // milliseconds the button shows the result
 
-/* A text wider than its figure needs the focus to scroll by keyboard. */
+/* A text wider than its figure needs the focus to scroll by keyboard. Its width is unknown while it is hidden. */
 const overflowObserver = new ResizeObserver((entries) => {
   for (const { target } of entries) {
+    if (!target.clientWidth) continue;
     if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
   }
@@ -34,7 +35,9 @@ export function addCopyButtons(root) {
     button.className = "copy quiet small";
     button.textContent = "Copy";
     caption.append(button);
-    overflowObserver.observe(figure.querySelector("pre"));
+    const text = figure.querySelector("pre");
+    text.tabIndex = 0; // until its width is known
+    overflowObserver.observe(text);
   }
 }
 

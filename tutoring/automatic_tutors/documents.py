@@ -61,7 +61,7 @@ def figures_text(figures: TutorFigures) -> str:
     guards += [
         (
             f"{arm.name} → {arm.student}",
-            counts_text(arm.guard.decisions),
+            decisions_text(arm.guard.decisions),
             str(arm.guard.drafts),
             counts_text(arm.guard.refusals),
             counts_text(arm.guard.levels),
@@ -75,8 +75,22 @@ def figures_text(figures: TutorFigures) -> str:
     return "\n".join([*lines, *left_out_lines(figures.left_out)])
 
 
+DECISIONS = {
+    "sent": "sent",
+    "off": "sent without a guard",
+    "guard_exhausted": "every draft refused",
+    "unparsable": "no readable answer",
+}
+"""The decisions of the guard on a turn, in words."""
+
+
+def decisions_text(decisions: Mapping[str, int]) -> str:
+    """Return the turns by decision as "sent 12, every draft refused 3"."""
+    return counts_text({DECISIONS[name]: count for name, count in decisions.items()})
+
+
 def counts_text(counts: Mapping[Any, int]) -> str:
-    """Return counts as "sent 12, guard_exhausted 3"; "none" without any."""
+    """Return counts as "F1 12, F2 3"; "none" without any."""
     return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"
 
 

@@ -15,7 +15,7 @@ from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots, simulated_mark
 from tutoring.arms.human_sessions import FORM
 from tutoring.arms.stopping import STOPPING_RULES
-from tutoring.automatic_tutors.documents import counts_text, figures_csv, figures_document
+from tutoring.automatic_tutors.documents import counts_text, decisions_text, figures_csv, figures_document
 from tutoring.automatic_tutors.figures import (
     TUTOR_METHOD,
     GainMatrix,
@@ -68,7 +68,7 @@ def automatic_tutors(request: HttpRequest) -> HttpResponse:
         "guards": [
             (
                 arm,
-                counts_text(arm.guard.decisions),
+                decisions_text(arm.guard.decisions),
                 counts_text(arm.guard.refusals),
                 counts_text(arm.guard.levels),
             )

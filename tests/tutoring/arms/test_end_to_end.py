@@ -154,12 +154,14 @@ def test_tutors_with_known_conduct_show_it_in_every_figure(world: CommandSandbox
 
     text = world.manage("automatic_tutors", *runs.values())[0]
     assert "Yardstick of guidance-60 v1" in text
-    assert "guard_exhausted" in text
+    assert "every draft refused" in text
     page = world.var / "page.html"
     query = "&".join(f"run={run}" for run in runs.values())
     run_apart(open_page, world.var, f"/runs/tutors/?{query}", page)
     shown = page.read_text()
     assert "Simulated: students or tutors are no language models." in shown
+    assert "every draft refused" in shown
+    assert "guard_exhausted" not in shown
     assert 'aria-label="Gain against leak with 95 % intervals (simulated).' in shown
     assert all(f"/runs/{run}/items/" in shown for run in runs.values())
     run_apart(open_page, world.var, f"/runs/tutors/?{query}&as=json", page)
