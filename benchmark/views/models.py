@@ -32,6 +32,9 @@ from benchmark.views.model_form import LanguageModelForm
 PAGE_LENGTH = 50
 
 
+_LABELS = {"max_output_tokens": "longest reply in tokens"}
+
+
 @dataclass(frozen=True)
 class ModelFacts:
     """A row with what pages show beside it."""
@@ -45,10 +48,10 @@ class ModelFacts:
 
     @property
     def parameters(self) -> list[tuple[str, Any]]:
-        """The parameters that are sent, the further request fields one by one."""
+        """The parameters that are sent, named as in the form, and the further request fields one by one."""
         sent = dict(self.row.parameters)
         extra = sent.pop("extra", None) or {}
-        return [*sent.items(), *extra.items()]
+        return [*((_LABELS.get(name, name), value) for name, value in sent.items()), *extra.items()]
 
     @property
     def cutoff_is_listed(self) -> bool:

@@ -1,19 +1,20 @@
 /* Copy buttons for programs and samples (figures of the classes "code" and "sample-text", and the samples within a
-   statement), and line numbers of programs. Figures that scroll can receive the focus. */
+   statement), and line numbers of programs. Figures and tables that scroll can receive the focus. */
 
 import { addLineNumbers } from "./line_numbers.js";
 
 const FEEDBACK_DURATION = 1600; // milliseconds the button shows the result
 
-/* A text wider than its figure needs the focus to scroll by keyboard. */
+/* What is wider than its place needs the focus to scroll by keyboard. Its width is unknown while it is hidden. */
 const overflowObserver = new ResizeObserver((entries) => {
   for (const { target } of entries) {
+    if (!target.clientWidth) continue;
     if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
   }
 });
 
-/** Add a copy button to each figure below `root` that has none, and line numbers to programs. */
+/** Add copy buttons and line numbers to the figures below `root` that have none, and make what scrolls focusable. */
 export function addCopyButtons(root) {
   addLineNumbers(root);
   for (const sample of root.querySelectorAll(".prose > pre.sample")) {
@@ -34,7 +35,10 @@ export function addCopyButtons(root) {
     button.className = "copy quiet small";
     button.textContent = "Copy";
     caption.append(button);
-    overflowObserver.observe(figure.querySelector("pre"));
+  }
+  for (const wide of root.querySelectorAll("figure:is(.code, .sample-text) > pre, .prose table")) {
+    wide.tabIndex = 0; // until its width is known
+    overflowObserver.observe(wide);
   }
 }
 

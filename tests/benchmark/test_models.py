@@ -176,6 +176,10 @@ def test_a_used_model_keeps_its_content_and_gets_a_new_version(admin: Client) ->
     )  # fmt: skip
     page = admin.get(f"/models/{row.pk}/edit/").content.decode()
     assert "is in use since" in page
+    LanguageModel.objects.update(parameters={"max_output_tokens": 9})
+    listed = admin.get("/models/").content.decode()
+    assert "longest reply in tokens&nbsp;" in listed
+    LanguageModel.objects.update(parameters=row.parameters)
     assert f"/models/{row.pk}/new-version/" in page
     admin.post(
         f"/models/{row.pk}/edit/", {"label": "x", "temperature": "1", "input_price": "1", "output_price": "2"}

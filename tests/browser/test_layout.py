@@ -180,6 +180,27 @@ def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: O
     assert_accessible(page)
 
 
+def test_wide_text_can_be_scrolled_by_keyboard_from_the_moment_it_is_shown(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor", viewport={"width": 360, "height": 740})
+    page.goto("/problems/practice/watering-round/")
+    focusable = page.evaluate(
+        """async () => {
+          const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+          const text = document.querySelector("figure pre");
+          const figure = text.closest("figure");
+          text.textContent = "wide ".repeat(100);
+          const found = [];
+          for (const hidden of [true, false, true, false]) {
+            figure.hidden = hidden;
+            found.push(text.tabIndex); // before the browser lays it out
+            await painted();
+          }
+          return [...found, text.tabIndex];
+        }"""
+    )
+    assert focusable[-2:] == [0, 0]
+
+
 def test_every_focused_control_is_outlined(open_page: OpenPage) -> None:
     page = open_page("demo-tutor")
     page.goto("/problems/practice/watering-round/")

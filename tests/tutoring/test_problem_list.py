@@ -52,6 +52,17 @@ def listed(client: Client, query: str = "") -> list[str]:
     return re.findall(r'<span class="identifier" title="practice/(\w+)"', page)
 
 
+def rows(client: Client, query: str) -> int:
+    """Return the number of rows on the page."""
+    return client.get(f"/problems/?{query}").content.decode().count("row-link")
+
+
+def counts(page: str, name: str) -> dict[str, int]:
+    """Return the numbers beside the choices of a filter."""
+    found = re.findall(rf'id="{name}-([\w-]+)"[^>]*>(?:[^<]*\()?(\d+)\)?<', page)
+    return {value: int(count) for value, count in found}
+
+
 def held(tutor: User, problem: Problem, protocol: Protocol, **columns: object) -> Session:
     started = start(tutor, problem, protocol)
     Session.objects.filter(pk=started.pk).update(**columns)
@@ -104,12 +115,44 @@ def test_status_is_that_of_the_visitors_own_sessions(
         status: [name] for status, name in expected.items()
     }
     page = client.get("/problems/").content.decode()
-    counts = re.findall(r'<span class="status (\w+)">[^<]+</span> <span class="count">(\d+)</span>', page)
-    assert dict(counts) == {"solved": "1", "open": "1", "attempted": "1", "new": "1"}
+    assert counts(page, "status") == {"solved": 1, "open": 1, "attempted": 1, "new": 1}
     assert listed(client, "sort=status") == ["2_a", "9_c", "10_b", "100_d"]
     reviewers_page = client_of(rita).get("/problems/?status=solved&sort=status").content.decode()
     assert "My status" not in reviewers_page
     assert reviewers_page.count("row-link") == len(NAMES), "without a status there is no filter by it"
+
+
+@pytest.mark.parametrize(
+    "query", ["", "tier=gold", "status=solved", "dataset=practice&status=new", "text=2_a", "text=9&tier=gold"]
+)
+def test_numbers_beside_the_filters_are_those_after_a_press(
+    alice: User, bank: dict[str, Problem], protocol: Protocol, query: str
+):
+    held(alice, bank["2_a"], protocol, **SOLVED)
+    held(alice, bank["10_b"], protocol, **SOLVED)
+    client = client_of(alice)
+    page = client.get(f"/problems/?{query}").content.decode()
+    for name, values in (
+        ("tier", {"gold", "silver", "bronze"}),
+        ("status", {"solved", "new"}),
+        ("dataset", {"practice"}),
+    ):
+        # A later value of one name replaces the earlier one.
+        pressed = {value: rows(client, f"{query}&{name}={value}") for value in values}
+        assert counts(page, name) == pressed, name
+
+
+def test_numbers_beside_the_filters_take_no_further_query(
+    alice: User, bank: dict[str, Problem], protocol: Protocol
+):
+    client = client_of(alice)
+    client.get("/problems/")
+    numbers = []
+    for query in ("", "tier=gold&status=new&dataset=practice"):
+        with CaptureQueriesContext(connection) as queries:
+            client.get(f"/problems/?{query}")
+        numbers.append(len(queries))
+    assert numbers[0] == numbers[1]
 
 
 def test_status_says_nothing_of_an_outcome_that_the_protocol_hides(alice: User, bank: dict[str, Problem]):

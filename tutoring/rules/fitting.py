@@ -23,9 +23,9 @@ from tutoring.rules.text_model import (
     MEASURE_SHARPNESS,
     VECTOR_SHARPNESS,
     Floats,
+    GaussianKernel,
     Judgement,
     TextModel,
-    gaussian,
 )
 
 PENALTY = 0.3
@@ -80,8 +80,8 @@ def fit(examples: Sequence[Example], clauses: Sequence[str]) -> TextModel:
     means, deviations = measures.mean(0), np.maximum(measures.std(0), 1e-6)
     measures = (measures - means) / deviations
     kernel = (rows @ rows.T).toarray().astype(np.float64)
-    kernel += gaussian(vectors, vectors, VECTOR_SHARPNESS)
-    kernel += MEASURE_SHARE * gaussian(measures, measures, MEASURE_SHARPNESS)
+    kernel += GaussianKernel(vectors, VECTOR_SHARPNESS)(vectors)
+    kernel += MEASURE_SHARE * GaussianKernel(measures, MEASURE_SHARPNESS)(measures)
     weights = np.array([1.0 if example.validated else TRAINED_ONLY_WEIGHT for example in examples])
     kernel[np.diag_indices_from(kernel)] += PENALTY / weights
     targets = _targets(examples, clauses)

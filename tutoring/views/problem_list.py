@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -57,6 +57,10 @@ COLUMNS = (
 )
 
 
+CHOICES = ("tier", "dataset", "status")
+"""The filters that choose one of several values."""
+
+
 def _columns(tutor: User | None) -> dict[str, Column]:
     """Return the columns by name. Only tutors have statuses."""
     return {column.name: column for column in COLUMNS if tutor is not None or column.name != "status"}
@@ -83,19 +87,22 @@ class Filters:
             given["status"] = ""
         return cls(**given)
 
-    def apply(self, rows: Iterable[ProblemRow]) -> list[ProblemRow]:
-        """Return the rows that match. A search takes one query."""
-        wanted = {name: value for name in ("tier", "dataset", "status") if (value := getattr(self, name))}
-        found = [row for row in rows if all(getattr(row, name) == value for name, value in wanted.items())]
+    def searched(self, rows: list[ProblemRow]) -> list[ProblemRow]:
+        """Return the rows with all words of the text. A search takes one query."""
         if not self.text:
-            return found
+            return rows
         problems = Problem.objects.all()
         for word in self.text.split():
             problems = problems.filter(
                 Q(title__icontains=word) | Q(external_id__icontains=word) | Q(statement__icontains=word)
             )
         matching = set(problems.values_list("pk", flat=True))
-        return [row for row in found if row.pk in matching]
+        return [row for row in rows if row.pk in matching]
+
+    def chosen(self, rows: Iterable[ProblemRow], without: str = "") -> list[ProblemRow]:
+        """Return the rows of the chosen tier, dataset and status; `without` names one of these that is ignored."""
+        wanted = {name: getattr(self, name) for name in CHOICES if name != without and getattr(self, name)}
+        return [row for row in rows if all(getattr(row, name) == value for name, value in wanted.items())]
 
     @property
     def narrowed(self) -> bool:
@@ -124,7 +131,10 @@ def problem_list(request: HttpRequest) -> HttpResponse:
     tutor = person_of(request) if has_role(request.user, Role.TUTOR) else None
     filters = Filters.of(request, tutor)
     bank = problem_rows(tutor)
-    found = filters.apply(bank)
+    searched = filters.searched(bank)
+    found = filters.chosen(searched)
+    # The number beside a choice is that of the problems that the list shows after the press.
+    counts = {name: Counter(getattr(row, name) for row in filters.chosen(searched, name)) for name in CHOICES}
     tests = hidden_tests(found) if filters.sort.endswith("tests") else None
     listed = _sorted(found, filters.sort, tests or {})
     page = Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page"))
@@ -135,11 +145,11 @@ def problem_list(request: HttpRequest) -> HttpResponse:
         "page": page,
         "rows": [(row, tests.get(row.pk, 0)) for row in page.object_list],
         "headings": _headings(filters, tutor),
-        "tiers": _choices(Tier, [row.tier for row in bank]),
+        "tiers": _choices(Tier, {row.tier for row in bank}, counts["tier"]),
         "datasets": [
-            Choice(name, name, count) for name, count in sorted(Counter(row.dataset for row in bank).items())
+            Choice(name, name, counts["dataset"][name]) for name in sorted({row.dataset for row in bank})
         ],
-        "statuses": _choices(ProblemStatus, [row.status for row in bank]),
+        "statuses": _choices(ProblemStatus, {row.status for row in bank}, counts["status"]),
         "next_unsolved": first_unsolved(listed, tutor) if tutor is not None else None,
         "total": len(bank),
         "with_hidden_tests": sum(not row.samples_only for row in found),
@@ -167,7 +177,6 @@ def _headings(filters: Filters, tutor: User | None) -> list[Heading]:
     return headings
 
 
-def _choices(values: type[TextChoices], present: list[str]) -> list[Choice]:
-    """Return the values that occur, in their own order."""
-    counts = Counter(present)
-    return [Choice(one.value, str(one.label), counts[one.value]) for one in values if one.value in counts]
+def _choices(values: type[TextChoices], present: Set[str], counts: Counter[str]) -> list[Choice]:
+    """Return the values that are present, in their own order, with their counts."""
+    return [Choice(one.value, str(one.label), counts[one.value]) for one in values if one.value in present]

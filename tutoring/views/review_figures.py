@@ -140,6 +140,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
     rules = requested_rule_set(request)
     selected = _selected_sessions(request, rules).order_by("-recorded_at")
     page = requested_page(request, selected.values_list("pk", flat=True))
+    query = query_without_page(request)
     return render(
         request,
         "tutoring/review/sessions.html",
@@ -148,7 +149,13 @@ def sessions(request: HttpRequest) -> HttpResponse:
             "sessions": Session.objects.listed()
             .prefetch_related("review_outcomes")
             .in_order(page.object_list),
-            "query": query_without_page(request),
+            "query": query,
+            "filters": [
+                (name.replace("_", " "), value)
+                for name, values in query.lists()
+                if name != "rule_set"  # the heading names the codebook
+                for value in values
+            ],
             "rule_set": rules,
         },
     )

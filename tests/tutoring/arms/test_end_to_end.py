@@ -160,6 +160,8 @@ def test_tutors_with_known_conduct_show_it_in_every_figure(world: CommandSandbox
     run_apart(open_page, world.var, f"/runs/tutors/?{query}", page)
     shown = page.read_text()
     assert "Simulated: students or tutors are no language models." in shown
+    assert "every draft refused" in shown
+    assert "guard_exhausted" not in shown
     assert 'aria-label="Gain against leak with 95 % intervals (simulated).' in shown
     assert all(f"/runs/{run}/items/" in shown for run in runs.values())
     run_apart(open_page, world.var, f"/runs/tutors/?{query}&as=json", page)

@@ -52,6 +52,8 @@ def test_figures_of_agreement_link_to_their_sessions(
         several = Session.objects.count() > 1
         assert ('class="interval"' in known) == several, "one session gives no interval"
     assert counted(client, "/review/sessions/?measure=verdict&rule_set=1") == 4
+    listed = client.get("/review/sessions/?measure=verdict&other_model=m&rule_set=1").content.decode()
+    assert re.findall(r'"badge">([^<]+)<', listed)[:2] == ["measure: verdict", "other model: m"]
     Invalidate(session_id=session.pk, person=ada, command=uuid4(), reason="No tutor.").execute()
     page = client.get("/review/agreement/").content.decode()
     links = links_to_sessions(page)

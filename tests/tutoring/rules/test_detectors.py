@@ -77,6 +77,11 @@ def passages(text: str, context: MessageContext = CONTEXT) -> list[tuple[str, st
         ),
         ("The problem asks for moves of single cows.", ("explanation", "F3", "The problem asks")),
         ("It passes the first four test cases!", ("verdict-leak", "F5", "passes the first four test cases")),
+        (
+            "\u0130ZM\u0130R: IT PASSES THE FIRST FOUR TEST CASES!",  # a letter that has two in lower case
+            ("verdict-leak", "F5", "PASSES THE FIRST FOUR TEST CASES"),
+        ),
+        ("Test 5: TLE", ("verdict-leak", "F5", "TLE")),
         ("It does not pass the second test.", ("verdict-leak", "F5", "pass the second test")),
         ("This solution still times out.", ("verdict-leak", "F5", "times out")),
         ("It gives an index error on that.", ("verdict-leak", "F5", "gives an index error")),

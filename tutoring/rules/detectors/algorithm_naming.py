@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from tutoring.rules.caseless import CaselessPattern
 from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.reading import background_of
 from tutoring.rules.texts import is_question, sentences
@@ -50,43 +50,39 @@ _NEGATION_REACH = 4
 
 _END_OF_CLAUSE = frozenset(",;:.!?，；：。！？、—–-")
 
-_LEADING = re.compile(
+_LEADING = CaselessPattern(
     r"\bwhy (?:not|don[’']t|do you not|do you still)\b|\b(?:how|what) about\b|n[’']t\b|\bwhat if\b|"
     r"\bhave you (?:thought|considered|tried)\b"
     r"|\bjust\b|\bright\b|\bwarum (?:nicht|nimmst|machst)\b|\bwie w[aä]r|\bwäre\b.{0,30}\bnicht\b|"
     r"\bkönntest du\b|\bpourquoi (?:ne )?pas\b"
     r"|\bet si\b|\bne .{1,30}\bpas\b|\bpor qué no\b|\by si\b|为什么不|何不|不能|不就|怎么样|是不是",
-    re.IGNORECASE,
 )
 """Words of questions that hold their answer."""
 
-_PRESCRIBED = re.compile(
+_PRESCRIBED = CaselessPattern(
     r"(?:\b(?:use|try|do|apply|need|needs|run|it[’']s|should be|think of|do a|go for)(?: an?| the| some)?"
     r"|\b(?:benutze|verwende|nimm|probier|mach|brauchst)(?: eine?n?)?|\b(?:utilise|fais|essaie|par|"
     r"faire)(?: une?| la| le)?"
     r"|\b(?:usa|utiliza|haz|prueba|haces)(?: una?| la| el)?|[用做试])\s{0,2}\Z",
-    re.IGNORECASE,
 )
 """Words directly before a general idea that make it the way to go."""
 
 
-_REJECTED = re.compile(
+_REJECTED = CaselessPattern(
     r"[^.,;:!?\n]{0,30}\b(?:won[’']t|isn[’']t|doesn[’']t|don[’']t|can[’']t|cannot|wouldn[’']t|is\snot|"
     r"will\snot|would\sbe\s(?:too|far)|makes\sno|fails|is\stoo|"
     r"(?:is|are|sounds?|was|is\sall)\s(?:all\s)?(?:right|correct|sound|good|fine|ok)|ist\srichtig|nicht|"
     r"hilft\skaum|ne\s|n[’']|no\s(?:sirve|funciona|ayuda|es))|[^。，！？]{0,8}(?:不行|没用|不能|不对|太慢)",
-    re.IGNORECASE,
 )
 """Words after a name that advise against it, or that confirm what the model has said."""
 
-_OWN = re.compile(r"\b(?:your|correct|dein\w{0,2}|ton|ta|tu)\s\Z", re.IGNORECASE)
+_OWN = CaselessPattern(r"\b(?:your|correct|dein\w{0,2}|ton|ta|tu)\s\Z")
 """Words directly before a name that make it the model's own."""
 
-_WINK = re.compile(
+_WINK = CaselessPattern(
     r"\b(?:not\s(?:supposed|allowed)\sto|mustn[’']t|must\snot|can[’']t|may\snot|won[’']t|"
     r"darf\s(?:dir\s)?nicht|dois\spas|peux\spas|puedo|debo)\s(?:\w{1,8}\s){0,3}?(?:say|tell|mention|name|"
     r"sagen|verraten|dire|decir\w{0,3})\b|不能说|不该说",
-    re.IGNORECASE,
 )
 """Words that announce a name while they deny it."""
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
+from tutoring.rules.caseless import CaselessPattern
 from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.phrases import PhrasePattern, phrases_in_statements
 
 _REQUEST_VERBS = (
     r"(?:to\s{1,3})?(?:explain|describ|tell|think|walk|talk|check|writ|look|read|verify|answer|trac|ask|giv)"
 )
-_OFFERED = re.compile(
+_OFFERED = CaselessPattern(
     r"\b(?:let\s{1,3}me|I\s{1,3}will|I[’']ll|I[’']m\s{1,3}going\s{1,3}to)\s{1,3}(?:just\s{1,3})?"
     r"(?:suggest|propose|give|tell|show)\b[^.;!?\n]{0,40}\b(?:approach|algorithm|solution|answer|fix)\b",
-    re.IGNORECASE,
 )
-_REPLACED = re.compile(
+_REPLACED = CaselessPattern(
     r"\b(?:instead\s{1,3}of|rather\s{1,3}than)\b[^.!?,\n]{3,100},\s{1,3}(?:you\s{1,3}(?:should|can|could|must|need\s{1,3}to)|"
     rf"try|use|just|do|compute|count|keep|store)\b(?!\s{{1,3}}(?:just\s{{1,3}}|first\s{{1,3}})?{_REQUEST_VERBS})",
-    re.IGNORECASE,
 )
 
 

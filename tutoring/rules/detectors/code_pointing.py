@@ -6,23 +6,23 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from tutoring.rules.caseless import CaselessPattern
 from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.reading import Background, background_of, code_passages, program_names
 from tutoring.rules.texts import is_question, sentences
 from tutoring.rules.vocabulary import Language, concepts, language_of, tokens
 
-_LINE_NUMBER = re.compile(
+_LINE_NUMBER = CaselessPattern(
     r"(?:\b(?:lines?|zeilen?|lignes?|l[ií]neas?)\s{1,3}(?:number\s{1,3}|no\.?\s{0,3}|nr\.?\s{0,3}|#)?|"
     r"\bll?\.\s{0,2}|\bL)\d{1,4}(?:\s{0,2}(?:-|–|to|and)\s{0,2}\d{1,4})?\b"
     r"(?!\s{1,3}(?:of|in)\s{1,3}(?:\w{1,20}\s{1,3}){0,2}(?:input|output|sample|statement|example|test))"
     r"|第\s?[\d二三四五六七八九十]{1,3}\s?行(?!输入|样例|有)",
-    re.IGNORECASE,
 )
 _ORDINAL = (
     r"(?:first|second|third|fourth|fifth|sixth|seventh|last|last\sbut\s\w{1,5}|\d{1,3}(?:st|nd|rd|th)|"
     r"fifth-last|third-last)"
 )
-_COUNTED_LINE = re.compile(
+_COUNTED_LINE = CaselessPattern(
     rf"\b{_ORDINAL}\s{{1,3}}line\s{{1,3}}(?:of|in|inside)\s{{1,3}}(?:your|"
     rf"the)\s{{1,3}}(?:\w{{1,20}}\s{{1,3}}){{0,2}}(?:code|program|loop|function|solution|block|method|class|"
     rf"body)\b"
@@ -30,9 +30,8 @@ _COUNTED_LINE = re.compile(
     r"|\b(?:deiner|deine)\s(?:ersten?|zweiten?|dritten?|vierten?|letzten?)\s(?:zeile|anweisung)|"
     r"\bta\s(?:première|deuxième|troisième|dernière)\s(?:ligne|instruction)|\btu\s(?:primera|segunda|"
     r"tercera|última)\s(?:línea|instrucción)",
-    re.IGNORECASE,
 )
-_PLACE = re.compile(
+_PLACE = CaselessPattern(
     r"\b(?:(?:right|just|directly|immediately)\s(?:above|below|before|after|under|over|inside|at)|before|"
     r"after|inside|outside|above|below|between|underneath|in)\s(?:the|your)\s(?:\w{1,12}\s){0,2}?"
     r"(?:loop|for|while|if|else|return|print|cout|brace|condition|assignment|comparison|recursion|call|"
@@ -50,9 +49,8 @@ _PLACE = re.compile(
     r"affichage)\b|\b(?:antes|después|dentro|fuera|encima|debajo)\s(?:de(?:l)?|la)\s(?:\w{1,10}\s)?(?:bucle|"
     r"for|while|if|condición)\b|\bdel\s(?:segundo|último|primer)\s(?:if|for|while|bucle)\b"
     r"|(?:for|while|if|外层|内层|第二个)?\s?(?:循环|条件|语句)(?:之前|之后|里面?|前|后|外面?|写错)|最后(?:一|两)行",
-    re.IGNORECASE,
 )
-_CHANGED_COMPARISON = re.compile(
+_CHANGED_COMPARISON = CaselessPattern(
     r"(?:[<>]=?|[≤≥]|==|!=)[`”\"']?\s{1,2}(?:instead\sof|not|rather\sthan|statt|anstatt|en\slugar\sde|"
     r"en\svez\sde|au\slieu\sde|et\snon)\s{1,2}[`“\"']?(?:[<>]=?|[≤≥]|==|!=)"
     r"|(?<!you\s)\b(?:make|turn|change|replace|switch|use|write|need|put|mach|ersetze|change|cambia|"
@@ -60,10 +58,9 @@ _CHANGED_COMPARISON = re.compile(
     r"[<>]=?|[≤≥]|größer|kleiner|mayor|menor|supérieur|inférieur)(?![a-z])"
     r"|\b(?:isn[’']t|should(?:n[’']t)?|were|be|heißen|ser)\s(?:it\s|an?\s|un\s)?[`“]?(?:[<>]=?|[≤≥])(?!\w)|"
     r"\bthe\ssecond\s>|(?:改成|换成|应该?是|写成|要用)\s?[<>≤≥]",
-    re.IGNORECASE,
 )
 _SUSPECTED = frozenset({"wrong", "change"})
-_SUSPECTING = re.compile(
+_SUSPECTING = CaselessPattern(
     r"\b(?:too\s(?:slow|simple|small|large|big|early|late|often|strict|weak)|doesn[’']t\s(?:care|need|"
     r"belong|rule|check|handle|count|include|work)|isn[’']t\s(?:enough|needed|right|needed)|makes?\s(?:this|"
     r"it)\s|blows?\sup|eats?\sup|cuts?\soff|lacks?|"
@@ -72,59 +69,51 @@ _SUSPECTING = re.compile(
     r"at\sa\stime|step\sat\sa|is\sa\sguess|ought\sto|in\sthe\swrong|overflows?|indented|"
     r"where\sit\sgoes|deal\swith|not\sbe\scalled|darf\snicht|dürfen\snicht|zu\s(?:langsam|klein|groß|früh|"
     r"einfach)|trop\s\w+|demasiado\s\w+)\b|太慢|太小|少了|缺",
-    re.IGNORECASE,
 )
-_BENIGN = re.compile(
+_BENIGN = CaselessPattern(
     r"\b(?:(?:is|are|was|looks?|that[’']s|it[’']s|all)\s(?:a\s|an\s|both\s|quite\s|very\s|all\s|"
     r"perfectly\s)?(?:right|correct|fine|good|neat|sound|valid|nice|ok|okay|clean|solid|"
     r"natural)(?!\s(?:after|before|above|below|if|only))\b"
     r"|i\s(?:really\s)?like|no\s(?:complaints|objections)|well\sdone|by\shand|on\spaper|your\sown\swords|"
     r"(?:ist|sind)\s(?:richtig|gut|korrekt|in\sordnung)|est\s(?:juste|bien|correct)|está\sbien|es\scorrect)|"
     r"没问题|是对的",
-    re.IGNORECASE,
 )
-_CHANGED_TYPE = re.compile(
+_CHANGED_TYPE = CaselessPattern(
     r"\b(?:declare|make|makes?\sit|be|use|becomes?|needs?|turn|into|als|zu|être|en|ser|initiali[sz]e|start|"
     r"set|with)\b[^.?!\n]{0,40}\b(?:long\slong|64-bit|int64|int64_t|unsigned|double|float|tuple|a\spair|"
     r"infinity|unendlich|l[’']infini|infinito|one\selement\slarger|reverse=True)\b|负无穷|long long",
-    re.IGNORECASE,
 )
-_CHANGE_VERB = re.compile(
+_CHANGE_VERB = CaselessPattern(
     r"(?:\A|[.,;:]\s|\b(?:and|then|so|just|only|please|also|otherwise|both|to|you|must|should|"
     r"instead)\s)\s{0,2}(?:declare|initiali[sz]e|subtract|multiply|replace|remove|delete|drop|swap|import|"
     r"increment|decrement|insert|append|rename|reset|"
     r"take\s(?:out|away|off)|get\srid\sof|move|give|add|put|set|change|use|pass|wrap|"
     r"streich|ersetze?|entferne?|lösche?|setze?|initialisiere?|zieh|tausche?|dreh|remplace|supprime|enlève|"
     r"ajoute|mets|retire|change|sors|quita|cambia|reemplaza|resta|suma|pon|elimina|saca|inicializa)\b",
-    re.IGNORECASE,
 )
-_CODE_NOUN = re.compile(
+_CODE_NOUN = CaselessPattern(
     r"\b(?:(?:second|first|third|last|another|its?)\sargument|argument\sof|minus|plus|(?:greater|"
     r"less)\sthan|equal\ssign|bracket|parenthes[ie]s|semicolon|start(?:ing)?\svalue|index|the\s(?:print|"
     r"return|cout|sort|call|loop|if|while|for|else|counter|range|condition|comparison|assignment|line)|"
     r"zähler|schleife|ausgabe|startwert|compteur|boucle|affichage|contador|bucle|print)\b|循环|计数器|输出|下标|减号|"
     r"加号",
-    re.IGNORECASE,
 )
-_CODE_QUESTION = re.compile(
+_CODE_QUESTION = CaselessPattern(
     r"\b(?:are\syou\s(?:sure|certain)|do\syou\sreally|why\sis\sthere|is\s.{1,40}\sreally|"
     r"do\syou\sthink\sit\scan\sstay|should(?:n[’']t)|did\syou\smean|is\s\S{1,40}\s(?:really\s)?(?:right|correct)|can\sstay|isn[’']t\sthe|off\sby\sone|"
     r"isn[’']t|don[’']t\syou\shave\sto|wouldn[’']t|could\sit\sbe|"
     r"what\s(?:if|would\shappen\sif)\s(?:you|the)|what\sdo\syou\sthink\swould|would\sadding|"
     r"bist\sdu\ssicher|müsste|es-tu\ssûr|ne\s(?:faudrait|devrait)|estás\ssegur|no\sdebería)|你确定|不应该|是不是",
-    re.IGNORECASE,
 )
-_EXPLAIN = re.compile(
+_EXPLAIN = CaselessPattern(
     r"\b(?:what\s(?:does|do|is|are|happens)|explain|tell\sme|describe|stands?\sfor|write\sdown|how\s(?:does|"
     r"do|many|often|large)|estimate|table|for\sthe\s(?:first|second)\s(?:stop|customer|round)|was\s(?:ist|"
     r"steht|macht)|welche|erklär|quelle|que\s(?:vaut|fait)|qué)\b|是什么|解释",
-    re.IGNORECASE,
 )
-_THAT_IS_WRONG = re.compile(
+_THAT_IS_WRONG = CaselessPattern(
     r"\s{0,3}(?:that|this|it|those|these|they|the\s\d|one\sof\s(?:those|them)|"
     r"equal)\b[^.?!\n]{0,60}\b(?:wrong|has\sno|have\sno|belongs|shouldn[’']t|must|has\sto|allows\smore|"
     r"not\sright|the\sproblem|missing)\b",
-    re.IGNORECASE,
 )
 """A following sentence that calls what was named wrong."""
 

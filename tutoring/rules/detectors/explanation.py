@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
+from tutoring.rules.caseless import CaselessPattern
 from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.phrases import PhrasePattern, phrases_in_statements
 from tutoring.rules.reading import background_of, story_words
@@ -17,7 +17,7 @@ rows/columns left/right before/after total/maximum contiguous/arbitrary directed
 number/sum distinct/different count/sum
 kleinste/größte wenigsten/meisten anzahl/summe plus/moins nombre/somme mínimo/máximo cantidad/suma menor/mayor
 """
-_CONTRAST = re.compile(
+_CONTRAST = CaselessPattern(
     "|".join(
         rf"\b{one}\b[^.!?\n]{{0,80}},?\s{{1,3}}(?:and\s{{1,3}}|und\s|et\s|y\s)?(?:not|rather\s{{1,3}}than|"
         rf"instead\s{{1,3}}of|nicht|statt|non|pas|no|en\slugar\sdel?)\s{{1,3}}"
@@ -25,9 +25,8 @@ _CONTRAST = re.compile(
         for pair in (words.split("/") for words in _OPPOSITES.split())
         for one, other in (pair, pair[::-1])
     ),
-    re.IGNORECASE,
 )
-_MISUNDERSTOOD = re.compile(
+_MISUNDERSTOOD = CaselessPattern(
     r"\byou(?:[’']re|[’']ve)?\s{1,3}(?:\w{1,12}\s{1,3}){0,3}?"
     r"(?:misunderst(?:and|ood|anding)|misread(?:ing)?|misinterpret(?:ed|ing)?|overlook(?:ed|ing)?|"
     r"got\sthe\s(?:task|problem)\swrong)\b"
@@ -42,9 +41,8 @@ _MISUNDERSTOOD = re.compile(
     r"ne\sprends\spas\sen\scompte)\b"
     r"|\b(?:olvidas|ignoras|confundes|no\stienes\sen\scuenta|has\solvidado|entendiste\smal|malinterpretas|"
     r"pasas\spor\salto)\b|你(?:忘|忽略|漏|误解|理解错|看错|搞错|没有?考虑)",
-    re.IGNORECASE,
 )
-_ASKS = re.compile(
+_ASKS = CaselessPattern(
     r"\b(?:the|this)\s{1,3}(?:problem|statement|task|question|story|"
     r"output\ssection)\s{1,3}(?:\w{1,12}\s{1,3}){0,2}?"
     r"(?:asks|wants|means|requires|specifies|is\s{1,3}asking|is\sto|is\sabout|measures|only\sasks)\b"
@@ -66,23 +64,20 @@ _ASKS = re.compile(
     r"|\bse\s(?:pide|piden|busca|buscan)\b|\b(?:el\s(?:enunciado|problema))\s(?:pide|quiere)\b|"
     r"\ben\sotras\spalabras\b|\bdicho\sde\sotr[ao]\b|\bsolo\simporta\b|题目(?:要的?是|要求|问的?是|想)|换句话说|也就是说|要求的是|"
     r"只有.{1,12}才(?:重要|算)",
-    re.IGNORECASE,
 )
-_READING_REQUEST = re.compile(
+_READING_REQUEST = CaselessPattern(
     r"\b(?:what|where|how|whether|again|understand|why|that|who|if|which|was|wie|que|qué|comment|"
     r"cómo)\s{1,3}(?:\w{1,12}\s{1,3}){0,2}\Z",
-    re.IGNORECASE,
 )
-_REMINDED = re.compile(
+_REMINDED = CaselessPattern(
     r"(?:\A|[,;:–—-]\s{0,2})\s{0,3}(?:please\s|but\s|and\s)?(?:recall|remember|note|keep\sin\smind|"
     r"bear\sin\smind|don[’']t\sforget|mind|be\saware)(?:,?\sthat(?!\s(?:this|your|the)\s(?:code|program))|,|\sthere[’']s|\sthere\sis)\b"
     r"|\A\s{0,3}(?:recall|remember)\s(?:only|both|each|every|all|no)\b|,\s?remember[,.!]|\Aremember[,:]|"
     r"\b(?:bedenke?|denk(?:e)?\sdaran|beachte|vergiss\snicht)\b,?\s|\b(?:rappelle-toi|souviens-toi|"
     r"n[’']oublie\spas)\s(?:que|qu[’'])|\b(?:recuerda|no\solvides|ten\sen\scuenta|fíjate\sen)\sque\b|(?:注意|"
     r"别忘了|请记得|记住，).{2,}",
-    re.IGNORECASE,
 )
-_BELIEF = re.compile(
+_BELIEF = CaselessPattern(
     r"\b(?:you|your\s(?:program|code|solution|version|approach|method|check))(?:[’']ve|"
     r"[’']re)?\s(?:\w{1,10}\s){0,2}?(?:think|thinks|believe|assume[sd]?|assuming|suppose|seem|treat|treats|"
     r"treating|let|lets|letting|take|takes|taken|consider|want\sto|pretend|charge|allow|allows|"
@@ -95,9 +90,8 @@ _BELIEF = re.compile(
     r"fais\scomme)\b|\bton\s(?:programme|code)\s(?:suppose|compte|laisse)"
     r"|\b(?:crees|piensas|supones|asumes|tratas|cuentas|calculas|dejas|quieres|pierdes|ocupas)\b|"
     r"\btu\s(?:programa|código)\s(?:supone|asume|cuenta)|你(?:以为|认为|觉得|假设|把|算的是|让|当成|的程序(?:假设|把))",
-    re.IGNORECASE,
 )
-_REALITY = re.compile(
+_REALITY = CaselessPattern(
     r"\b(?:but|although|though|whereas|while|however|actually|really|in\s(?:fact|reality|truth)|(?:it|they|"
     r"she|he|that)\s(?:isn[’']t|doesn[’']t|don[’']t|aren[’']t|can[’']t|cannot)|she\scan[’']t|not\sallowed|"
     r"nothing\sin\sthe\sstatement|that[’']s\snot|which\s(?:is|isn[’']t)|instead|"
@@ -106,9 +100,8 @@ _REALITY = re.compile(
     r"|\b(?:aber|sondern|in\swirklichkeit|tatsächlich|obwohl|das\sstimmt\snicht|doch|dabei)\b|\b(?:mais|"
     r"en\sréalité|en\sfait|alors\sque|or|pourtant|en\strop)\b|\b(?:pero|en\srealidad|sino|aunque|porque|"
     r"y\sdespués)\b|其实|实际上|但是?|可是|而|不是|只能|只",
-    re.IGNORECASE,
 )
-_WRONG_READING = re.compile(
+_WRONG_READING = CaselessPattern(
     r"\b(?:so|therefore|hence|thus|deshalb|daher|donc|así\sque|"
     r"por\slo\stanto)\b[^.?!\n]{0,80}\b(?:incorrect|wrong|not\scorrect|isn[’']t\scorrect|"
     r"can[’']t\sbe\sright|one\swalk\stoo\smany|too\s(?:many|much)|falsch|faux|fausse|incorrect[ao]|mal)\b"
@@ -117,9 +110,8 @@ _WRONG_READING = re.compile(
     r"\bcounts?\s.{2,30}\stwice\b|\ben\strop\b"
     r"|\b(?:doesn[’']t|don[’']t|do\snot|does\snot)\s(?:count|matter|have\sto|need\sto)\b|\bnobody\s\w+s\b|"
     r"\bcan[’']t\sbe\s(?:divided|shared|moved|used|split)\b|所以.{2,30}(?:错|不对|不能)",
-    re.IGNORECASE,
 )
-_NEGATIVE_QUESTION = re.compile(
+_NEGATIVE_QUESTION = CaselessPattern(
     r"(?:\A|[,:;]\s|\b(?:so|and|but|hm|well|then)[,\s]\s?)(?:isn[’']t|aren[’']t|doesn[’']t|don[’']t|"
     r"can[’']t|shouldn[’']t|mustn[’']t|hasn[’']t|haven[’']t|won[’']t|wasn[’']t)\s(?!we\b|you\b|it\sbe\b|"
     r"there\sa\s(?:better|way)|your\b|i\b|that\b|this\b)"
@@ -130,14 +122,12 @@ _NEGATIVE_QUESTION = re.compile(
     r"faut|devrait|reste|demande)-?\w{0,6}\spas\b"
     r"|\A\W{0,3}¿?no\s(?:pide|debe|deben|es|son|tiene|tienen|puede|pueden|hay|cuenta|se)\b|不是(?!吗).{2,30}吗|"
     r"难道|不应该.{2,30}吗|不需要.{2,30}吗",
-    re.IGNORECASE,
 )
-_SELF_ANSWERED = re.compile(
+_SELF_ANSWERED = CaselessPattern(
     r"\A\W{0,3}(?:(?:and|but|so)\s)?(?:is|are|does|do|can|may|must|should|has|will|darf|muss|kann|ist|peut|"
     r"doit|est-ce|puede|debe|es)\b[^?]{5,120}\?\s{1,2}(?:no\b|nope|it\sdoes(?:n[’']t)\b|she\s(?:does|is|can|"
     r"may)(?:n[’']t|\snot)|they\s(?:do|don[’']t)|according\sto|of\scourse\snot|not\sat\sall|nein\b|non\b|"
     r"no,)",
-    re.IGNORECASE,
 )
 
 _PATTERNS = (
@@ -148,13 +138,12 @@ _PATTERNS = (
     PhrasePattern(_CONTRAST, "This sets what the problem asks against what the model understood.", 0.75),
     PhrasePattern(_REMINDED, "This reminds the model of a rule of the problem.", 0.55),
 )
-_BENIGN = re.compile(
+_BENIGN = CaselessPattern(
     r"\b(?:tell\sme|explain|describe|in\syour\sown\swords|what\sdo\syou|how\sdo\syou|read\b|reread|write\b|"
     r"sentence|paragraph|by\shand|on\spaper|i\s(?:think|believe|guess|see|like)|may\sbe\stoo\sslow|"
     r"ask\syourself|"
     r"limits?\b|statement[’']s|permutations|numbers\sinto|right\sdirection|sag\smir|erklär|beschreib|"
     r"explique|explica|describe)\b|请|说说|解释",
-    re.IGNORECASE,
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from tutoring.rules.caseless import CaselessPattern
 from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.texts import is_question, sentences
 
@@ -22,7 +23,7 @@ _TEST = (
     r"datei(?:en)?|daten|cas|fichiers?|"
     r"données|jeux?|casos?|pruebas?|datos|archivos?|entradas?)"
 )
-_HIDDEN_TEST = re.compile(
+_HIDDEN_TEST = CaselessPattern(
     rf"\b{_HIDDEN}\s(?:\w{{1,12}}\s){{0,2}}?{_TEST}\b|\b{_TEST}\s(?:\w{{1,8}}\s)?(?:of|in|from|"
     rf"that\syou\scan[’']t\ssee)\b(?:\sthe)?(?:\s\w{{1,8}})?(?:\s{_HIDDEN}\b)?"
     rf"|\b(?:test|tests|prueba|pruebas|caso|casos|cas|fichiers?|données|datos)\s{_HIDDEN}\b|"
@@ -30,10 +31,9 @@ _HIDDEN_TEST = re.compile(
     r"|\b(?:archivo|prueba|caso)\s(?:más\s\w{1,10}\s)?del\s(?:jurado|juez)\b|"
     r"\btests?\sthat\syou\scan[’']t\ssee\b|(?:隐藏|秘密|裁判|官方|评测)的?(?:测试|数据|用例|那组)|最大的那组(?:测试|数据)|测试(?:点|"
     r"数据)[里中]",
-    re.IGNORECASE,
 )
-_ONLY_HIDDEN = re.compile(rf"\b{_HIDDEN}\b", re.IGNORECASE)
-_NUMBERED_TEST = re.compile(
+_ONLY_HIDDEN = CaselessPattern(rf"\b{_HIDDEN}\b")
+_NUMBERED_TEST = CaselessPattern(
     r"\b(?:tests?|cases?|files?|inputs?|test\s?cases?|testfall|fall|cas|caso|prueba)\s(?:number\s|no\.?\s|#|"
     r"nr\.?\s)?(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
     r"|#\d{1,2}\b|\b(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|"
@@ -42,9 +42,8 @@ _NUMBERED_TEST = re.compile(
     r"deuxième|troisième|quatrième|dernier)\s(?:test|cas)\b|\b(?:primera?|segund[ao]|tercera?|cuart[ao]|"
     r"últim[ao])\s(?:prueba|caso|test)\b"
     r"|第[\d一二三四五六七八九十]{1,3}[个组](?:隐藏)?(?:测试|数据)|测试点\s?\d",
-    re.IGNORECASE,
 )
-_CONTENT = re.compile(
+_CONTENT = CaselessPattern(
     r"\b(?:has|have|had|contains?|includes?|consists?|is\sfull\sof|is\snothing\sbut|are\snothing\sbut|"
     r"is\sjust|is\sexactly|is\sbuilt|there(?:[’']s|\sis|\sare)|where|in\swhich|with|whose|use|uses|starts?|"
     r"ends|"
@@ -54,9 +53,8 @@ _CONTENT = re.compile(
     r"está|respuesta|vale|empiezan)\b"
     r"|\b[a-z]\s?(?:=|is\b|≤|<|>)|\d|[:：]|[有是含]|\bis\s(?:an?|the|one|all|empty|n)\b|\bare\s(?:all|random|"
     r"equal|negative|sorted)\b|\ball\b",
-    re.IGNORECASE,
 )
-_THEIRS = re.compile(
+_THEIRS = CaselessPattern(
     r"\b(?:they|they[’']ve)\s(?:\w{1,8}\s)?(?:have|got|test|check|use|include|"
     r"also\stest)\s(?:it\s)?(?:\w{1,12}\s){0,3}?(?:case|test|file|one|input|with)\b"
     r"|\btheir\s(?:\w{1,10}\s){0,2}(?:tests?|cases?|files?|data|inputs?|folder|largest|biggest)\b"
@@ -70,9 +68,8 @@ _THEIRS = re.compile(
     r"|\b(?:file|case|test)\sin\swhich\sall\b|\bI(?:[’']ve)?\s(?:had\sa\speek|looked\sat\sthe\stests|"
     r"seen\sthe\s(?:data|tests)|know\sthe\stest)|\bthe\slast\sfile\b|\bcase\s(?:ten|\d{1,2}):"
     r"|\bin\sden\stestdaten\b|\btestdaten\sgesehen\b|\btest(?:fall)?,?\sin\sdem\b",
-    re.IGNORECASE,
 )
-_NO_CLAIM = re.compile(
+_NO_CLAIM = CaselessPattern(
     r"\b(?:don[’']t|do\snot|doesn[’']t|can[’']t|cannot|won[’']t|haven[’']t|have\snot|wouldn[’']t|nobody|"
     r"never|mustn[’']t|shall\snot|will\snot)\s(?:\w{1,8}\s){0,3}?(?:know|tell|seen|see|say|talk|reveal|read|"
     r"look)"
@@ -80,17 +77,15 @@ _NO_CLAIM = re.compile(
     r"you\ssaid)\b|\b(?:kenne|verrate|sage)\b.{0,40}\bnicht|\bnicht\s(?:gesehen|kenne)"
     r"|\b(?:connais|dirai|sais|vu)\s(?:pas|rien)\b|\bpas\svu\b|\bno\s(?:conozco|he\svisto|sé|te\sdiré)\b|"
     r"不知道|没有?看过|不能告诉|样例|题目",
-    re.IGNORECASE,
 )
-_VERDICT = re.compile(
+_VERDICT = CaselessPattern(
     r"\b(?:pass(?:es|ed)?|fails?|failed|times?\sout|timed\sout|time|limit|crash\w*|wrong|accepted|rejected|"
     r"tle|wa|mle|re|overflow|error|\w{1,15}error|solved|seconds?|mismatch|server|killed|ran|runs|out\sof|"
     r"returns?|fine|ok|points?|unhappy|slow|prints?|falsche\santwort|mauvaise|réponse\sincorrecte|"
     r"respuesta\sincorrecta|incorrecta)\b|超时|通过|过了|错",
-    re.IGNORECASE,
 )
-_QUESTION_OF_STUDENT = re.compile(
-    r"\b(?:which|what\s(?:kind|would|do|does|are|is\sthe\slargest)|would\syou|your\sown)\b", re.IGNORECASE
+_QUESTION_OF_STUDENT = CaselessPattern(
+    r"\b(?:which|what\s(?:kind|would|do|does|are|is\sthe\slargest)|would\syou|your\sown)\b"
 )
 _COMMON_NUMBERS = frozenset({"998244353", "1000000007", "1000000009", "2147483647", "2147483648"})
 """Common moduli and limits of integer types."""
@@ -132,7 +127,7 @@ def _is_claim(sentence: str) -> bool:
     outside = sentence
     for match in (named if hidden else None, numbered):
         if match:
-            outside = outside.replace(match[0], " ", 1)
+            outside = outside.replace(sentence[match.start() : match.end()], " ", 1)
     if _VERDICT.search(outside):
         return False
     if _THEIRS.search(sentence):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tutoring.rules.caseless import CaselessPattern
 from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.reading import background_of, code_passages, program_names
 from tutoring.rules.texts import code_spans, sentences, without_whitespace
@@ -16,12 +17,11 @@ _EXAMPLE_VALUE = re.compile(
 """A value of the tutor's own example, such as N = 8, a call with numbers, or a calculation with numbers."""
 
 _STRONG_CODE = re.compile(r"\[|\w\([^()]{0,60}\w[^()]{0,60}\)|[<>=!]=|[-+*/]=|\+\+|--|//|&&|\|\||%")
-_QUESTIONED = re.compile(
+_QUESTIONED = CaselessPattern(
     r"\b(?:drop|remove|delete|sort|sorted|would|what\sif|shouldn[’']t|instead|rather\sthan|use|write|add|"
     r"make|put|set|should|must|replace|change|into|need|needs|becomes?|finish|end|return|give|key|argument|"
     r"muss|müssen|schreib|setze?|statt|prüfe|doit|écris|ajoute|mets|remplace|pon|usa|debe|escribe|multiply|"
     r"subtract|start|initialise)\b|改成|换成|写成|应该|加上|减去",
-    re.IGNORECASE,
 )
 
 

