@@ -91,7 +91,7 @@ def test_sessions_that_would_differ_are_not_recreated(tmp_path: Path, sandbox: S
     assert sandbox.available
     source, other = site(tmp_path / "source", partial(add_people, tutors=1)), site(tmp_path / "other")
 
-    def travel(*arguments: str) -> str:
+    def transfer(*arguments: str) -> str:
         output, _ = source.manage(
             "run_baseline", "--json", "--dataset", "practice", "--model", f"simulated:{WORLD}", "--method",
             "session-neutral", "--set", "protocol=usaco-2024", *arguments,
@@ -101,7 +101,11 @@ def test_sessions_that_would_differ_are_not_recreated(tmp_path: Path, sandbox: S
         [note] = json.loads(other.manage("import_run", str(tmp_path / run), "--json")[0])["notes"]
         return str(note)
 
-    assert "they begin with sessions of people, which stay at the source" in travel("from_first=all")
+    assert "they begin with sessions of people, which exports of runs do not contain" in transfer(
+        "from_first=all"
+    )
     other.rows("update tutoring_protocol set content_hash = 'other'")
-    assert "this site has no protocol usaco-2024@1 with the same rules" in travel("--problems", "tram-depot")
+    assert "this site has no protocol usaco-2024@1 with the same rules" in transfer(
+        "--problems", "tram-depot"
+    )
     assert other.rows("select count(*) from tutoring_session") == [(0,)]
