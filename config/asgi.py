@@ -5,8 +5,6 @@ import os
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# Requests already run in threads; more threads inside NumPy double the CPU time and save no wall time.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 pages = get_asgi_application()
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402  (Django must be set up before the app imports models)

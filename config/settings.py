@@ -35,6 +35,10 @@ from config.env import (
 from config.folders import describe_unusable
 from config.secret_key import secret_key
 
+# Before NumPy is imported. Processes and their threads already share the cores; more threads inside NumPy wait actively
+# for each other, which multiplies the CPU time on a busy machine and saves no wall time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = version.VERSION
 try:

@@ -1,4 +1,4 @@
-"""Comparison of a program with a slow one on small generated inputs; the first difference is shrunk."""
+"""Comparison of a program with a slow one on small generated inputs; the input of the first difference is reduced."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -86,7 +86,7 @@ def passes_samples(submission: Submission) -> bool:
 def _compared(
     slow: Submission, candidate: Submission, recipe: GrowthRecipe
 ) -> tuple[int, Difference | None, bool | None]:
-    """Return the number of inputs, the first difference after shrinking, and whether the slow program is wrong."""
+    """Return the number of inputs, the first difference on a reduced input, and whether the slow program is wrong."""
     problem = slow.problem
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
     compared = 0
@@ -122,8 +122,8 @@ def _compared(
             found = differs(given)
             if found is not None:
                 small = minimize(found.input, fails, values=False) if validators else found.input
-                shrunk = differs(small.encode()) or found
-                return compared, shrunk, _slow_is_wrong(slow, shrunk, check, folder)
+                reduced = differs(small.encode()) or found
+                return compared, reduced, _slow_is_wrong(slow, reduced, check, folder)
     return compared, None, None
 
 

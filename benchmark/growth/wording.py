@@ -80,7 +80,7 @@ def table_rows(series: Measured) -> list[tuple[str, str]]:
     return [(number(point.size), f"{point.seconds:.3f}") for point in series.points[-SHOWN_ROWS:]]
 
 
-def told_text(growth: Growth) -> str:
+def feedback_text(growth: Growth) -> str:
     """Return the feedback on a slow program for a model; empty if the growth does not show it to be slow."""
     if not growth.shown_slow:
         return ""

@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from benchmark.growth.sizes import has_sizes
 from benchmark.growth.starts import ARM_PREFIX, Start, find_starts, sources_of
-from benchmark.growth.wording import told_text
+from benchmark.growth.wording import feedback_text
 from benchmark.methods.composition import fixed_templates
 from benchmark.methods.method import Chain, Example, Method, PlannedRun, Preparation
 from benchmark.methods.settings import MethodSettings, SettingsError, option
@@ -96,7 +96,7 @@ class _Feedback:
         if self.arm == "replan":
             return replan_feedback(task, form)
         growth = await self.chain.program_tester.growth(program)
-        return growth_feedback(told_text(growth) if growth else "", form)
+        return growth_feedback(feedback_text(growth) if growth else "", form)
 
 
 def _submissions(prepared: Mapping[str, Any]) -> list[int]:

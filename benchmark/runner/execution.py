@@ -117,7 +117,7 @@ def _tutor_of(run: Run) -> RunTutor | None:
 
 
 def _prepare_judging(run: Run) -> bool:
-    """Return whether programs are handed over to judge workers.
+    """Return whether judge workers perform the programs.
 
     If not, measure this machine before the run's transactions, which would wait for the measurement.
     """

@@ -1,6 +1,6 @@
 """Judge workers as the judge of a run: this process stores requests as rows, and judge workers perform them.
 
-A process that calls models has keys, so it hands programs over while a judge worker runs. Without one, a command runs
+A process that calls models has keys, so it leaves programs to judge workers while one runs. Without one, a command runs
 them itself; a model worker never does.
 """
 
@@ -37,15 +37,15 @@ NO_WORKER = (
 
 
 def judge_workers_run() -> bool:
-    """Return whether this process hands programs over.
+    """Return whether judge workers perform the programs of this process.
 
-    It always does if it must not run programs, and otherwise while a judge worker runs.
+    They always do if it must not run programs, and otherwise while one of them runs.
     """
     return judge.programs_forbidden() or bool(running(Process.Kind.JUDGE_WORKER))
 
 
 class JudgeWorkers:
-    """The rows that this process has handed over, and the wait for their ends."""
+    """The rows that judge workers perform for this process, and the wait for their ends."""
 
     def __init__(
         self, commits: CommitQueue, check: Callable[[], None], report: Callable[[str], object]

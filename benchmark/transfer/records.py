@@ -69,7 +69,7 @@ class DatasetRecord(Record):
 
 
 class ModelRecord(Record):
-    """The version of the language model that the run used. Prices of single calls and who may use it stay behind."""
+    """The version of the language model that the run used, without prices of single calls and permitted users."""
 
     label: Annotated[str, Field(pattern=r"^[\w.-]{1,80}$")]
     version: Count

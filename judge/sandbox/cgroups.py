@@ -209,7 +209,7 @@ def _version_2(mounts: list[list[str]], own: list[list[str]]) -> Version2 | None
         folder = root / ancestor / "judge-programs"
         try:
             if not folder.is_dir():
-                _hand_on(root / ancestor, is_own=ancestor == here)
+                _delegate_without_processes(root / ancestor, is_own=ancestor == here)
                 folder.mkdir()
             _delegate(folder)
         except OSError:
@@ -218,7 +218,7 @@ def _version_2(mounts: list[list[str]], own: list[list[str]]) -> Version2 | None
     return None
 
 
-def _hand_on(group: Path, *, is_own: bool) -> None:
+def _delegate_without_processes(group: Path, *, is_own: bool) -> None:
     """Enable limits below a group; if its processes prevent that, move them out of this process's own one.
 
     Raises OSError.

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, StorageState, expect, sync_playwright
 
 from accounts.demo_accounts import DEMO_PASSWORD
+from config.system_packages import BROWSERS
 from tests.stack import HANG, Stack
 
 OpenPage = Callable[..., Page]
@@ -41,11 +42,12 @@ def site(stack: Stack) -> Stack:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """Yield the browser. It ends with each module, because Django regards the thread as asynchronous while it runs."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
+        remedy = f"apt-get install {BROWSERS[0]}"
         if os.environ.get("CI"):
-            pytest.fail("chromium is not installed, and CI must run these tests: apt-get install chromium")
-        pytest.skip("chromium is not installed (apt-get install chromium)")
+            pytest.fail(f"Chromium is not installed, and CI must run these tests: {remedy}")
+        pytest.skip(f"Chromium is not installed ({remedy})")
     # Chromium cannot set up its sandbox as root.
     arguments = [
         f"--disable-features={','.join(FEATURES_OFF)}",

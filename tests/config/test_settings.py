@@ -231,6 +231,13 @@ def test_prepare_makes_a_new_folder_for_the_owner_only_with_a_given_secret_key(
     assert not [path for path in var.iterdir() if path.stat().st_mode & 0o077]
 
 
+def test_numpy_starts_no_threads(run_program: RunProgram, tmp_path: Path):
+    counted = run_program(
+        tmp_path / "var", "-c", "import config.settings, numpy, os; print(len(os.listdir('/proc/self/task')))"
+    )
+    assert (counted.stdout, counted.stderr) == ("1\n", "")
+
+
 def test_every_change_of_a_model_has_a_migration(run_program: RunProgram, tmp_path: Path):
     checked = run_program(tmp_path / "var", "manage.py", "makemigrations", "--check", "--dry-run")
     assert checked.returncode == 0, checked.stdout

@@ -12,7 +12,9 @@ from config.system_packages import REQUIRED_TO_RUN, SYSTEM_PACKAGES, SystemPacka
 def test_run_installs_no_package_that_only_tests_or_other_languages_need():
     required = {entry.package for entry in REQUIRED_TO_RUN}
     assert required == {"util-linux", "bubblewrap", "g++", "ca-certificates"}
-    assert {"chromium", "postgresql", "kotlin", "rustc"} <= {entry.package for entry in SYSTEM_PACKAGES}
+    assert {"chromium-headless-shell", "postgresql", "kotlin", "rustc"} <= {
+        entry.package for entry in SYSTEM_PACKAGES
+    }
 
 
 def test_a_package_is_present_if_its_program_or_path_exists(tmp_path: Path):

@@ -74,7 +74,7 @@ def test_without_groups_that_can_be_made_there_are_none(
     assert find_control_groups() is None
 
 
-def test_version_2_uses_the_highest_place_where_controllers_can_be_handed_on(tmp_path: Path) -> None:
+def test_version_2_uses_the_highest_place_where_controllers_can_be_delegated(tmp_path: Path) -> None:
     """Use plain folders, in which a folder in a file's place stands for the kernel's refusal."""
     root = tmp_path / "cgroup"
     own = root / "user.slice" / "user.service" / "terminal"

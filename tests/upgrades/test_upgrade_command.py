@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -19,6 +21,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from benchmark.models import Backup
 from config.backups import verify
 from tests.benchmark.runs.processes import run_apart, use_var
+from tests.cached_fixtures import cached_folder
 from tests.upgrades import test_program_scores
 from tutoring.models import Session
 
@@ -81,5 +84,5 @@ def fail_in_migration(var: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("check", [upgrade_and_go_back, fail_in_migration])
 def test_upgrade_of_version_0_1(tmp_path: Path, check: Callable[[Path], None]):
-    run_apart(make_old, tmp_path)
-    run_apart(check, tmp_path)
+    old = cached_folder("version-0.1", partial(run_apart, make_old))
+    run_apart(check, shutil.copytree(old, tmp_path, dirs_exist_ok=True))

@@ -1,6 +1,6 @@
 """The sessions of imported runs of arms: recreated from the stored replies and verdicts, with the same ids.
 
-Sessions do not travel with a run. They are a function of its rows, of the problems and of the protocol.
+The export of a run contains no sessions. They are a function of its rows, of the problems and of the protocol.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _reason_without(run: Run) -> str:
     if run.dataset.known_as:
         return f"this site has no statements of {run.dataset.known_as}. Import the dataset before the run"
     if STARTS in prepared:
-        return "they begin with sessions of people, which stay at the source"
+        return "they begin with sessions of people, which exports of runs do not contain"
     protocol = {name: prepared.get(PROTOCOL, {}).get(name) for name in ("name", "version", "content_hash")}
     if not Protocol.objects.filter(**protocol).exists():
         return (

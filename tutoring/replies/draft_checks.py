@@ -89,7 +89,7 @@ def claim_draft_checks() -> list[DraftCheckRequest]:
 
 
 async def check_draft(claimed: DraftCheckRequest, open_provider: OpenProvider) -> None:
-    """Ask the checker model about a claimed draft, and store its findings with their cost.
+    """Send a claimed draft to the checker model, and store its findings with their cost.
 
     A request that is not paid for is deleted. Neither drafts nor answers are logged.
     """

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -109,39 +110,16 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
     (folder / "data").mkdir(parents=True)
     counts: Counter[str] = Counter()
     tables = {name: folder / "data" / f"{name}.jsonl" for name in _TABLES}
-    with (
-        tables["sessions"].open("w", encoding="utf-8") as sessions,
-        tables["labels"].open("w", encoding="utf-8") as labels,
-        tables["findings"].open("w", encoding="utf-8") as findings,
-        tables["placements"].open("w", encoding="utf-8") as placements,
-        tables["draws"].open("w", encoding="utf-8") as draws,
-        tables["drafts"].open("w", encoding="utf-8") as drafts,
-    ):
+    with ExitStack() as opened:
+        files = {
+            name: opened.enter_context(path.open("w", encoding="utf-8")) for name, path in tables.items()
+        }
         for record in records:
-            session = _session(record)
-            sessions.write(_line(session))
-            counts["sessions"] += 1
-            solved = session["outcome"] == Session.Outcome.SOLVED
-            counts["claimed" if session["outcome_claimed"] else "solved"] += solved
-            counts["invalidated"] += session["invalidated"]
-            counts["messages"] += sum(message["role"] == "tutor" for message in session["messages"])
-            counts["replies"] += sum(message["role"] == "model" for message in session["messages"])
-            counts["generations"] += session["code_generations"]
-            for label in _labels(record):
-                labels.write(_line(label))
-                counts["labels"] += 1
-            for finding in _findings(record):
-                findings.write(_line(finding))
-                counts["findings"] += 1
-            for placement in _placements(record):
-                placements.write(_line(placement))
-                counts["placements"] += 1
-            for draw in _draws(record):
-                draws.write(_line(draw))
-                counts["draws"] += 1
-            for draft in _drafts(record):
-                drafts.write(_line(draft))
-                counts["drafts"] += 1
+            found = {name: list(rows_of(record)) for name, rows_of in _ROWS.items()}
+            for name, rows in found.items():
+                files[name].writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+                counts[name] += len(rows)
+            _count(found["sessions"][0], counts)
             counts["reviews"] += len(record["reviews"])
     for name in [name for name in tables if not counts[name]]:
         tables.pop(name).unlink()  # the library cannot load a table without rows
@@ -150,15 +128,22 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
     return [card, *tables.values()]
 
 
-def _line(row: Record) -> str:
-    return json.dumps(row, ensure_ascii=False) + "\n"
+def _count(session: Record, counts: Counter[str]) -> None:
+    """Add a row of `sessions` to the figures of the card."""
+    solved = session["outcome"] == Session.Outcome.SOLVED
+    counts["claimed" if session["outcome_claimed"] else "solved"] += solved
+    counts["invalidated"] += session["invalidated"]
+    counts["messages"] += sum(message["role"] == "tutor" for message in session["messages"])
+    counts["replies"] += sum(message["role"] == "model" for message in session["messages"])
+    counts["generations"] += session["code_generations"]
 
 
-def _session(record: Record) -> Record:
+def _sessions(record: Record) -> Iterator[Record]:
+    """Yield the row of the session."""
     keys = ("problem", "protocol", "judgement", "language_model")
     problem, protocol, judgement, model = (record.get(key) or {} for key in keys)
     verdict, former = final_verdict([payload_of(event) for event in record["events"]])
-    return {
+    yield {
         "id": record["id"],
         "dataset": problem.get("dataset"),
         "problem": problem.get("id"),
@@ -308,6 +293,17 @@ def _drafts(record: Record) -> Iterator[Record]:
                 "sent": passed and (not offered or use == "unchanged"),
                 "use": use,
             }
+
+
+_ROWS: dict[str, Callable[[Record], Iterator[Record]]] = {
+    "sessions": _sessions,
+    "labels": _labels,
+    "findings": _findings,
+    "placements": _placements,
+    "draws": _draws,
+    "drafts": _drafts,
+}
+"""The rows of a record in each table."""
 
 
 def _card(tables: dict[str, Path], counts: Counter[str]) -> str:

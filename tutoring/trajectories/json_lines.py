@@ -29,7 +29,7 @@ from tutoring.trajectories.record_schema import READ, SCHEMA, check_record, payl
 
 ADDITIONS = ("reviews", "rule_checks", "near_misses", "replays")
 """The parts of a record that are added after the end of the session. An import stores those that are missing, but no
-replays: their runs stay at the source."""
+replays: records do not contain their runs."""
 
 RECORDED = ("events__hint_cards", "reviews", "rule_checks__findings", "program_scores__judgement")
 """What to prefetch where many sessions are written."""

@@ -28,7 +28,7 @@ from benchmark.similarity.grid import SCORERS, GridCell, grid_of
 from benchmark.similarity.runs import Work
 from judge.management.tables import aligned
 
-_HANDED_ON = (
+_RUN_OPTIONS = (
     "temperature", "max_output_tokens", "concurrency", "requests_per_minute", "tokens_per_minute", "context_tokens",
     "price", "device", "batch_size", "trust_encoder",
 )  # fmt: skip
@@ -153,7 +153,7 @@ def _shown(document: dict[str, Any]) -> str:
 def _options(cell: GridCell, cells: Sequence[GridCell], options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of run_mcqs for a cell; its bounds are those of the grid less the spending of other cells."""
     assert cell.plan is not None
-    chosen: dict[str, Any] = {name: options[name] for name in _HANDED_ON}
+    chosen: dict[str, Any] = {name: options[name] for name in _RUN_OPTIONS}
     others = sum((Spending.of_run(run) for run in _runs(cells) if run != cell.run), Spending())
     price = price_of(options, cell.plan.spec)
     spent = {

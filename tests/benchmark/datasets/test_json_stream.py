@@ -17,6 +17,7 @@ from benchmark.datasets import json_stream
 from benchmark.datasets.json_stream import read_entries, read_list, read_object
 from benchmark.datasets.records import SourceError
 from benchmarks.imports import measure
+from tests.cached_fixtures import add_database
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -135,7 +136,10 @@ def test_an_entry_longer_than_the_bound_is_refused(tmp_path: Path, settings: Set
 
 
 @pytest.mark.slow
-def test_the_memory_of_an_import_does_not_depend_on_the_size_of_its_file():
-    small, large = measure(1), measure(30)
+def test_the_memory_of_an_import_does_not_depend_on_the_size_of_its_file(tmp_path: Path):
+    for name in ("small", "large"):
+        (tmp_path / name).mkdir()
+        add_database(tmp_path / name)
+    small, large = measure(tmp_path / "small", 1), measure(tmp_path / "large", 30)
     assert large.peak < small.peak + 15e6
     assert large.peak < 200e6

@@ -1,4 +1,4 @@
-"""The slow program as oracle: the first difference on small inputs, shrunk and stored."""
+"""The slow program as oracle: the first difference on small inputs, reduced and stored."""
 
 import pytest
 

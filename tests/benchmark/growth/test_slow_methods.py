@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 from benchmark.growth.examples import QUADRATIC
 from benchmark.growth.starts import ARM_PREFIX, find_starts
-from benchmark.growth.wording import told_text
+from benchmark.growth.wording import feedback_text
 from benchmark.judging import request_judgement, store_submission
 from benchmark.methods import METHODS, DryChain, count_calls
 from benchmark.methods.slow import SLOW_METHODS, STARTS, SlowSettings
@@ -48,7 +48,7 @@ def answer_to(script: StudentScript, stage: ScriptStage, feedback: str) -> str:
 def test_the_practice_student_converts_on_growth_and_not_on_neutral(script: StudentScript, number: int):
     stage, form = script.stages[number], SlowSettings().form
     assert stage.program in answer_to(script, stage, neutral_feedback(form))
-    converted = answer_to(script, stage, growth_feedback(told_text(QUADRATIC), form))
+    converted = answer_to(script, stage, growth_feedback(feedback_text(QUADRATIC), form))
     assert script.stages[number + 1].program in converted
 
 

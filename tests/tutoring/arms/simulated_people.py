@@ -1,7 +1,11 @@
-"""Sessions of people with simulated students, held through the actions."""
+"""Sites with a simulated student, and with sessions that people held with it through the actions.
+
+Tests copy both, because the judgements of wrong programs and the checks of messages take seconds.
+"""
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,12 +13,15 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from accounts.roles import Role
-from benchmark.models import Problem
+from benchmark.extraction import extract_program
+from benchmark.judging import perform, request_judgement, store_submission
+from benchmark.models import Judgement, Problem
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import parse_model_spec
 from benchmark.providers.simulated import reply_to
 from benchmark.providers.worlds import World, bug_of, expected_rate, read_world
-from tests.benchmark.runs.processes import use_var
+from tests.benchmark.runs.processes import run_apart, use_var
+from tests.cached_fixtures import add_prepared, cached_folder
 from tests.tutoring.dialogues import SessionUnderTest, start
 from tutoring.arms.policy import AskCode, RemainingBudget, Talk, TutorView, result_of
 from tutoring.arms.simulated_tutor import hold, simulated_tutor
@@ -22,26 +29,62 @@ from tutoring.models import Protocol
 from tutoring.models.payloads import ReplyFinished
 from tutoring.sessions.dialogue import messages_of
 
+WORLD = "guidance-60"
+
 GENERATIONS = 5
 """The generations of code of the protocol `usaco-2024`."""
 
 
-def hold_sessions(var: Path, name: str, tutors: int, level: int) -> None:
-    """Let each of the tutors hold a session with the simulated student of a world on every practice problem.
+def add_world(var: Path) -> Path:
+    """Copy a prepared site into a HINTBENCH_VAR and return the folder. It has verdicts of the world's programs."""
+    return shutil.copytree(cached_folder(WORLD, _fill_world), var, dirs_exist_ok=True)
 
-    The tutors give hints of the level at the program's bug (0: only neutral sentences) and execute a right program.
+
+def add_people(var: Path, tutors: int) -> Path:
+    """Copy a site of the world with the sessions of tutors into a HINTBENCH_VAR and return the folder.
+
+    Each tutor has held a session on every practice problem, with hints of level 3 at the program's bug.
     """
+
+    def fill(people: Path) -> None:
+        if tutors == 1:
+            add_world(people)
+        else:
+            add_people(people, tutors - 1)
+        run_apart(_hold_sessions, people, tutors - 1)
+
+    return shutil.copytree(cached_folder(f"people-{tutors}", fill), var, dirs_exist_ok=True)
+
+
+def _fill_world(var: Path) -> None:
+    run_apart(_judge_programs, add_prepared(var))
+
+
+def _judge_programs(var: Path) -> None:
+    """Judge the programs of the simulated student on the samples and on all tests, as runs of arms do."""
     use_var(var)
-    world = read_world(name)
-    assert parse_model_spec(f"simulated:{name}").provider == "simulated"
+    for slug, conduct in read_world(WORLD).problems.items():
+        problem = Problem.objects.get(dataset__name="practice", external_id=slug)
+        for bug in (None, *conduct.bugs):
+            program = extract_program(f"```python\n{conduct.program(slug, bug)}\n```", "python").code
+            assert program is not None
+            submission = store_submission(problem, program, "python")
+            for scope in (Judgement.TestScope.SAMPLES, Judgement.TestScope.ALL):
+                perform(request_judgement(submission, suite=scope, stop_at_first_failure=False).pk)
+
+
+def _hold_sessions(var: Path, number: int) -> None:
+    """Let the tutor with this number hold the sessions, and execute each program without a bug."""
+    use_var(var)
+    world = read_world(WORLD)
+    assert parse_model_spec(f"simulated:{WORLD}").provider == "simulated"
     protocol = Protocol.objects.get(name="usaco-2024")
-    for number in range(tutors):
-        tutor = User.objects.create_user(f"tutor{number}")
-        tutor.groups.set(Group.objects.filter(name=Role.TUTOR))
-        for problem in Problem.objects.filter(dataset__name="practice").order_by("external_id"):
-            session = SessionUnderTest(start(tutor, problem, protocol, f"simulated:{name}"), tutor)
-            steps = _Steps(session, world, VisibleProblem.of(problem), seed=1_000 * number)
-            result_of(hold(simulated_tutor(world, level=level, verifies=True), steps))
+    tutor = User.objects.create_user(f"tutor{number}")
+    tutor.groups.set(Group.objects.filter(name=Role.TUTOR))
+    for problem in Problem.objects.filter(dataset__name="practice").order_by("external_id"):
+        session = SessionUnderTest(start(tutor, problem, protocol, f"simulated:{WORLD}"), tutor)
+        steps = _Steps(session, world, VisibleProblem.of(problem), seed=1_000 * number)
+        result_of(hold(simulated_tutor(world, level=3, verifies=True), steps))
 
 
 @dataclass

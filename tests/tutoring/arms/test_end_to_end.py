@@ -12,12 +12,10 @@ from benchmark.providers.worlds import read_world
 from judge import SandboxStatus
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.processes import run_apart
-from tests.cached_fixtures import add_prepared
 from tests.fake_providers import FakeProviders
-from tests.tutoring.arms.simulated_people import hold_sessions, open_page, rates
+from tests.tutoring.arms.simulated_people import WORLD, add_people, open_page, rates
 
 pytestmark = pytest.mark.slow
-WORLD = "guidance-60"
 SOLVED_CHAINS = """
 select count(distinct g.work_item_id) from benchmark_generation g
 join benchmark_workitem i on i.id = g.work_item_id join benchmark_judgement j on j.id = g.hidden_judgement_id
@@ -29,9 +27,7 @@ where replace(i.run_id, '-', '') = replace(?, '-', '') and j.verdict = 'AC'
 def world(tmp_path: Path, sandbox: SandboxStatus, request: pytest.FixtureRequest) -> CommandSandbox:
     """Return a site with tutors' sessions on the practice problems; the parameter is the number of tutors."""
     assert sandbox.available
-    var = add_prepared(tmp_path)
-    run_apart(hold_sessions, var, WORLD, request.param, 3)
-    return CommandSandbox(var, FakeProviders())
+    return CommandSandbox(add_people(tmp_path, request.param), FakeProviders())
 
 
 def start_arm(world: CommandSandbox, name: str, *arguments: str) -> str:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from judge import SandboxStatus
 from tests.benchmark.runs.conftest import CommandSandbox
-from tests.benchmark.runs.processes import run_apart
 from tests.cached_fixtures import add_database, add_prepared
 from tests.fake_providers import FakeProviders
-from tests.tutoring.arms.simulated_people import hold_sessions
+from tests.tutoring.arms.simulated_people import WORLD, add_people, add_world
 
 pytestmark = pytest.mark.slow
-WORLD = "guidance-60"
 SESSIONS = """
 select id, number, state, outcome, language, model_spec, opened_at, closed_at, code_generations, executions,
 program_outcomes from tutoring_session where origin = 'automatic' order by id
@@ -29,10 +29,10 @@ select session_id, generation, distance_to_previous, distance_to_final from tuto
 """
 
 
-def site(folder: Path, *, empty: bool = False) -> CommandSandbox:
-    """Return a site with the practice problems, or an empty one."""
+def site(folder: Path, fill: Callable[[Path], Path] = add_prepared) -> CommandSandbox:
+    """Return a site in a new folder."""
     folder.mkdir()
-    return CommandSandbox((add_database if empty else add_prepared)(folder), FakeProviders())
+    return CommandSandbox(fill(folder), FakeProviders())
 
 
 def rows_of(sandbox: CommandSandbox) -> list[object]:
@@ -49,8 +49,8 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_imported_runs_of_arms_have_their_sessions_again(tmp_path: Path, sandbox: SandboxStatus) -> None:
     assert sandbox.available
-    source, other = (site(tmp_path / name) for name in ("source", "other"))
-    empty = site(tmp_path / "empty", empty=True)
+    source, other = site(tmp_path / "source", add_world), site(tmp_path / "other")
+    empty = site(tmp_path / "empty", add_database)
 
     def start(*arguments: str) -> str:
         output, _ = source.manage(
@@ -89,10 +89,9 @@ def test_imported_runs_of_arms_have_their_sessions_again(tmp_path: Path, sandbox
 
 def test_sessions_that_would_differ_are_not_recreated(tmp_path: Path, sandbox: SandboxStatus) -> None:
     assert sandbox.available
-    source, other = (site(tmp_path / name) for name in ("source", "other"))
-    run_apart(hold_sessions, source.var, WORLD, 1, 3)
+    source, other = site(tmp_path / "source", partial(add_people, tutors=1)), site(tmp_path / "other")
 
-    def travel(*arguments: str) -> str:
+    def transfer(*arguments: str) -> str:
         output, _ = source.manage(
             "run_baseline", "--json", "--dataset", "practice", "--model", f"simulated:{WORLD}", "--method",
             "session-neutral", "--set", "protocol=usaco-2024", *arguments,
@@ -102,7 +101,11 @@ def test_sessions_that_would_differ_are_not_recreated(tmp_path: Path, sandbox: S
         [note] = json.loads(other.manage("import_run", str(tmp_path / run), "--json")[0])["notes"]
         return str(note)
 
-    assert "they begin with sessions of people, which stay at the source" in travel("from_first=all")
+    assert "they begin with sessions of people, which exports of runs do not contain" in transfer(
+        "from_first=all"
+    )
     other.rows("update tutoring_protocol set content_hash = 'other'")
-    assert "this site has no protocol usaco-2024@1 with the same rules" in travel("--problems", "tram-depot")
+    assert "this site has no protocol usaco-2024@1 with the same rules" in transfer(
+        "--problems", "tram-depot"
+    )
     assert other.rows("select count(*) from tutoring_session") == [(0,)]

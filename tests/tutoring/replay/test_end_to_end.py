@@ -12,13 +12,10 @@ import pytest
 
 from judge import SandboxStatus
 from tests.benchmark.runs.conftest import CommandSandbox
-from tests.benchmark.runs.processes import run_apart
-from tests.cached_fixtures import add_prepared
 from tests.fake_providers import FakeProviders
-from tests.tutoring.arms.simulated_people import hold_sessions
+from tests.tutoring.arms.simulated_people import WORLD, add_people
 
 pytestmark = pytest.mark.slow
-WORLD = "guidance-60"
 DRAWS = "select arm, count(*), sum(d.right) from tutoring_replaydraw d group by arm order by arm"
 
 
@@ -26,9 +23,7 @@ DRAWS = "select arm, count(*), sum(d.right) from tutoring_replaydraw d group by 
 def world(tmp_path: Path, sandbox: SandboxStatus) -> CommandSandbox:
     """Return a site with two tutors' sessions on the practice problems, with hints of level 3."""
     assert sandbox.available
-    var = add_prepared(tmp_path)
-    run_apart(hold_sessions, var, WORLD, 2, 3)
-    return CommandSandbox(var, FakeProviders())
+    return CommandSandbox(add_people(tmp_path, 2), FakeProviders())
 
 
 def replay(world: CommandSandbox, *arguments: str, status: int = 0) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from tests.benchmark.runs.processes import CommandProcess, run_apart, use_var
-from tests.cached_fixtures import add_database, add_prepared
+from tests.cached_fixtures import add_database
+from tests.tutoring.arms.simulated_people import add_world
 from tests.tutoring.studies.conftest import FreezeFactory
 from tests.tutoring.studies.designs import design_data
 from tutoring.studies.upkeep import advance_studies
@@ -51,7 +52,7 @@ def test_the_demonstration_holds_and_closes_a_simulated_study(tmp_path: Path):
 
 @pytest.mark.slow
 def test_the_demonstration_of_level_caps_has_simulated_reviews_and_efforts(tmp_path: Path):
-    folder = add_database(tmp_path)
+    folder = add_world(tmp_path)
     said = manage(folder, "demo_study", "--ladder")
     assert "40 sessions held through the tutors' pages." in said
     assert "40 sessions reviewed twice by simulated reviewers." in said
@@ -87,7 +88,7 @@ def test_the_demonstration_of_level_caps_has_simulated_reviews_and_efforts(tmp_p
 
 @pytest.mark.slow
 def test_the_run_of_an_arm_is_resumed_by_the_same_command(tmp_path: Path):
-    folder = add_prepared(tmp_path)
+    folder = add_world(tmp_path)
     manage(folder, "create_account", "tess", "--role", "tutor")
     manage(folder, "models", "add", "student", "simulated:guidance-60")
     design = tmp_path / "design.json"
@@ -111,7 +112,7 @@ def test_the_run_of_an_arm_is_resumed_by_the_same_command(tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_yoked_arm_begins_with_the_sessions_of_its_own_study(tmp_path: Path):
-    folder = add_prepared(tmp_path)
+    folder = add_world(tmp_path)
     manage(folder, "create_account", "tess", "--role", "tutor")
     manage(folder, "models", "add", "student", "simulated:guidance-60")
     without_pace = ("--set", "characters_per_second=none", "--set", "seconds_to_first_word=none")

@@ -43,7 +43,7 @@ FINISHED = {"state": "finished", "finished_at": datetime(2026, 1, 2, 3, 4, 5, 67
 COMMIT = "1f" * 20
 
 
-def travel(run: str, *arguments: str) -> dict[str, Any]:
+def transfer(run: str, *arguments: str) -> dict[str, Any]:
     """Return the JSON document of a command."""
     out = StringIO()
     call_command(run, *arguments, "--json", stdout=out)
@@ -120,10 +120,10 @@ def run(make_run: MakeRun) -> Run:  # noqa: F811
 def round_trip(tmp_path: Path, *runs: Run) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """Return the files of an export, and those of an export after an import on an empty site."""
     names = [str(run.pk) for run in runs]
-    travel("export_run", *names, "--output", str(tmp_path / "first"))
+    transfer("export_run", *names, "--output", str(tmp_path / "first"))
     clear()
-    assert travel("import_run", str(tmp_path / "first"))["imported"] == sorted(names)
-    travel("export_run", *names, "--output", str(tmp_path / "second"))
+    assert transfer("import_run", str(tmp_path / "first"))["imported"] == sorted(names)
+    transfer("export_run", *names, "--output", str(tmp_path / "second"))
     return content(tmp_path / "first"), content(tmp_path / "second")
 
 
@@ -153,7 +153,7 @@ def test_an_import_on_an_empty_site_exports_the_same_bytes(run: Run, tmp_path: P
 
 
 @pytest.mark.slow
-def test_former_judgements_travel_with_those_that_replaced_them(run: Run, tmp_path: Path) -> None:
+def test_former_judgements_are_exported_with_those_that_replaced_them(run: Run, tmp_path: Path) -> None:
     item = run.items.filter(judgement__verdict="AC")[0]
     for verdict in ("WA", "TLE"):
         former = item.judgement
@@ -181,14 +181,14 @@ def test_the_order_of_the_arguments_and_of_the_rows_does_not_change_the_bytes(
 ) -> None:
     other = make_run([("bronze", ["AC"])], on=run, **FINISHED)
     for names, folder in (([run, other], "one"), ([other, run, run], "two")):
-        travel("export_run", *(str(one.pk) for one in names), "--output", str(tmp_path / folder))
+        transfer("export_run", *(str(one.pk) for one in names), "--output", str(tmp_path / folder))
     assert content(tmp_path / "one") == content(tmp_path / "two")
     first, second = content(tmp_path / "one"), round_trip(tmp_path, run, other)
     assert second == (first, first)
 
 
 def test_no_statement_hidden_text_or_cache_key_leaves(run: Run, tmp_path: Path) -> None:
-    travel("export_run", str(run.pk), "--output", str(tmp_path / "out"))
+    transfer("export_run", str(run.pk), "--output", str(tmp_path / "out"))
     exported = b"".join(content(tmp_path / "out").values())
     for word in (b"canary-statement", b"canary-hidden", b"c" * 64):
         assert word not in exported
@@ -197,7 +197,7 @@ def test_no_statement_hidden_text_or_cache_key_leaves(run: Run, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_repeated_replies_travel_with_the_run_that_paid_for_them(
+def test_repeated_replies_are_exported_with_the_run_that_paid_for_them(
     run: Run,
     make_run: MakeRun,  # noqa: F811
     tmp_path: Path,
@@ -206,7 +206,7 @@ def test_repeated_replies_travel_with_the_run_that_paid_for_them(
     paid = Generation.objects.filter(work_item__run=run).order_by("-pk").first()
     Generation.objects.filter(work_item__run=other).update(reused=paid)
     with pytest.raises(CommandError, match=f"Export them together: add {run.pk}"):
-        travel("export_run", str(other.pk), "--output", str(tmp_path / "out"))
+        transfer("export_run", str(other.pk), "--output", str(tmp_path / "out"))
     assert not list(tmp_path.iterdir())
     before = figures(other).replies_repeated
     first, second = round_trip(tmp_path, run, other)
@@ -217,19 +217,19 @@ def test_repeated_replies_travel_with_the_run_that_paid_for_them(
     other.items.all().delete()
     CachedRunReport.objects.filter(run=other).delete()
     Run.objects.filter(pk=other.pk).delete()
-    again = travel("import_run", str(tmp_path / "first"))
+    again = transfer("import_run", str(tmp_path / "first"))
     assert (again["imported"], again["unchanged"]) == ([str(other.pk)], [str(run.pk)])
-    travel("export_run", str(run.pk), str(other.pk), "--output", str(tmp_path / "third"))
+    transfer("export_run", str(run.pk), str(other.pk), "--output", str(tmp_path / "third"))
     assert content(tmp_path / "third") == first
 
 
 def test_a_second_import_changes_nothing_and_says_so(run: Run, tmp_path: Path, capsys: Any) -> None:
-    travel("export_run", str(run.pk), "--output", str(tmp_path / "out"))
-    assert travel("import_run", str(tmp_path / "out"))["unchanged"] == [str(run.pk)]
+    transfer("export_run", str(run.pk), "--output", str(tmp_path / "out"))
+    assert transfer("import_run", str(tmp_path / "out"))["unchanged"] == [str(run.pk)]
     own = Run.objects.get(pk=run.pk)
     assert own.source is None
     clear()
-    travel("import_run", str(tmp_path / "out"))
+    transfer("import_run", str(tmp_path / "out"))
     rows = [
         table.objects.count() for table in (Run, Generation, Judgement, Submission, Problem, LanguageModel)
     ]
@@ -241,13 +241,13 @@ def test_a_second_import_changes_nothing_and_says_so(run: Run, tmp_path: Path, c
 
 
 def test_problems_of_the_same_content_are_those_of_this_site(run: Run, tmp_path: Path) -> None:
-    travel("export_run", str(run.pk), "--output", str(tmp_path / "out"))
+    transfer("export_run", str(run.pk), "--output", str(tmp_path / "out"))
     dataset = run.dataset
     CachedRunReport.objects.all().delete()
     WorkItem.objects.update(selected=None)
     for table in (Generation, WorkItem, Run):
         table.objects.all().delete()
-    travel("import_run", str(tmp_path / "out"))
+    transfer("import_run", str(tmp_path / "out"))
     imported = Run.objects.get(pk=run.pk)
     assert imported.dataset == dataset
     assert Dataset.objects.count() == 1
@@ -260,7 +260,7 @@ def test_runs_on_copies_of_a_dataset_are_compared_where_the_problems_agree(
     tmp_path: Path,
     researcher: Client,
 ) -> None:
-    travel("export_run", str(run.pk), "--output", str(tmp_path / "out"), "--site", "lab.example")
+    transfer("export_run", str(run.pk), "--output", str(tmp_path / "out"), "--site", "lab.example")
     name = run.dataset.name
     clear()
     own = make_run([("bronze", ["AC", "AC"]), ("gold", ["AC", "AC"])], **FINISHED)
@@ -270,7 +270,7 @@ def test_runs_on_copies_of_a_dataset_are_compared_where_the_problems_agree(
         if problem.external_id == "1":
             problem.content_hash = "0" * 64  # changed since
         problem.save()
-    travel("import_run", str(tmp_path / "out"))
+    transfer("import_run", str(tmp_path / "out"))
     imported = Run.objects.get(pk=run.pk)
     assert (imported.dataset.name, imported.dataset.known_as) == (f"{name}-imported", name)
     own.refresh_from_db()
@@ -304,7 +304,7 @@ def test_an_imported_run_is_not_resumed_or_judged_again(run: Run, tmp_path: Path
             call_command(*command)
 
 
-def test_runs_that_cannot_travel_are_refused(
+def test_runs_that_cannot_be_exported_are_refused(
     run: Run,
     make_run: MakeRun,  # noqa: F811
     tmp_path: Path,
@@ -312,18 +312,18 @@ def test_runs_that_cannot_travel_are_refused(
     output = str(tmp_path / "out")
     going = make_run([("bronze", [""])])
     with pytest.raises(CommandError, match="is open: its rows still change"):
-        travel("export_run", str(going.pk), "--output", output)
+        transfer("export_run", str(going.pk), "--output", output)
     building = make_run([("bronze", ["AC"])], method="verifier", **FINISHED)
     with pytest.raises(CommandError, match="builds verifiers"):
-        travel("export_run", str(building.pk), "--output", output)
+        transfer("export_run", str(building.pk), "--output", output)
     mistyped = str(run.pk)[:-1] + ("0" if str(run.pk)[-1] != "0" else "1")
     for name in (mistyped, "", "nonsense"):
         with pytest.raises(CommandError, match="There is no run") as refused:
-            travel("export_run", name, "--output", output)
+            transfer("export_run", name, "--output", output)
         assert ("Did you mean" in str(refused.value)) is (name == mistyped)
     (tmp_path / "there").mkdir()
     with pytest.raises(CommandError, match=r"exists\. Name a new folder"):
-        travel("export_run", str(run.pk), "--output", str(tmp_path / "there"))
+        transfer("export_run", str(run.pk), "--output", str(tmp_path / "there"))
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
@@ -347,7 +347,7 @@ def test_keys_and_addresses_do_not_leave(run: Run, tmp_path: Path, settings: Set
             Generation.objects.update(text=f"the key is {secret}")
     run.save()
     with pytest.raises(CommandError, match="keys and addresses do not leave this site") as refused:
-        travel("export_run", str(run.pk), "--output", str(tmp_path / "out"))
+        transfer("export_run", str(run.pk), "--output", str(tmp_path / "out"))
     assert secret not in str(refused.value)
     assert not list(tmp_path.iterdir())
 
@@ -355,7 +355,7 @@ def test_keys_and_addresses_do_not_leave(run: Run, tmp_path: Path, settings: Set
 def test_addresses_in_faults_are_masked(run: Run, tmp_path: Path, settings: Settings) -> None:
     settings.COMPATIBLE_BASE_URL = "http://models.lab.internal:8080/v1"
     run.items.filter(state="failed").update(fault=f"no answer from {settings.COMPATIBLE_BASE_URL}")
-    travel("export_run", str(run.pk), "--output", str(tmp_path / "out"))
+    transfer("export_run", str(run.pk), "--output", str(tmp_path / "out"))
     exported = b"".join(content(tmp_path / "out").values())
     assert b"models.lab.internal" not in exported
     assert b"no answer from [address]" in exported
@@ -452,7 +452,7 @@ def exported(request: pytest.FixtureRequest, db: None, tmp_path: Path) -> Path:
     kept = tmp_path.parent / "exported-run"
     if not kept.exists():
         run: Run = request.getfixturevalue("run")
-        travel("export_run", str(run.pk), "--output", str(kept))
+        transfer("export_run", str(run.pk), "--output", str(kept))
         clear()
     return Path(shutil.copytree(kept, tmp_path / "out"))
 
@@ -464,7 +464,7 @@ def test_an_invalid_folder_is_refused_with_the_place_and_the_reason(name: str, e
     [described] = folder.glob("*/run.json")
     change(folder, described.parent)
     with pytest.raises(CommandError, match=message) as refused:
-        travel("import_run", str(folder))
+        transfer("import_run", str(folder))
     assert str(refused.value).startswith("Nothing was imported. ")
     assert not Run.objects.exists()
     assert not Dataset.objects.exists()
@@ -472,14 +472,14 @@ def test_an_invalid_folder_is_refused_with_the_place_and_the_reason(name: str, e
 
 def test_another_version_of_an_imported_run_is_refused(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    travel("export_run", str(run.pk), "--output", str(folder))
+    transfer("export_run", str(run.pk), "--output", str(folder))
     clear()
-    travel("import_run", str(folder))
+    transfer("import_run", str(folder))
     _replace("generations.jsonl", "I say WA", "I say AC")(folder, folder / str(run.pk))
     with pytest.raises(CommandError, match="was imported before with other content"):
-        travel("import_run", str(folder))
+        transfer("import_run", str(folder))
     with pytest.raises(CommandError, match=r"has no file manifest\.json"):
-        travel("import_run", str(tmp_path))
+        transfer("import_run", str(tmp_path))
 
 
 LEFT_OUT: dict[type[models.Model], set[str]] = {
@@ -517,7 +517,7 @@ RECORDED: dict[type[models.Model], tuple[type[records.Record], dict[str, str]]] 
 
 
 @pytest.mark.parametrize("table", RECORDED, ids=lambda table: table.__name__)
-def test_every_column_travels_or_is_left_out_on_purpose(table: type[models.Model]) -> None:
+def test_every_column_is_exported_or_left_out_on_purpose(table: type[models.Model]) -> None:
     kind, renamed = RECORDED[table]
     columns = {renamed.get(field.name, field.name) for field in table._meta.concrete_fields}
     of_other_tables = {"tutor"} if table is Run else set()
@@ -538,12 +538,12 @@ def researcher(client: Client, db: None) -> Client:
 def test_the_pages_of_an_imported_run_show_where_it_comes_from(
     run: Run, tmp_path: Path, researcher: Client
 ) -> None:
-    travel("export_run", str(run.pk), "--output", str(tmp_path / "out"), "--site", "<lab> & co")
+    transfer("export_run", str(run.pk), "--output", str(tmp_path / "out"), "--site", "<lab> & co")
     own = researcher.get(f"/runs/{run.pk}/").content.decode()
     assert f"manage.py export_run {run.pk} --output run-{str(run.pk)[:8]}" in own
     assert ">imported<" not in own
     clear()
-    travel("import_run", str(tmp_path / "out"))
+    transfer("import_run", str(tmp_path / "out"))
     item = WorkItem.objects.exclude(selected=None).first()
     assert item
     for address in (f"/runs/{run.pk}/", "/runs/", f"/runs/{run.pk}/items/", f"/runs/chains/{item.pk}/"):
@@ -590,7 +590,7 @@ def import_and_export(var: Path, database: str, folder: str, run: str, output: s
 
 def test_sqlite_and_postgresql_export_the_same_bytes(run: Run, postgres: Postgres, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    travel("export_run", str(run.pk), "--output", str(first))
+    transfer("export_run", str(run.pk), "--output", str(first))
     var = tmp_path / "var"
     var.mkdir()
     run_apart(import_and_export, var, postgres.new_database(), str(first), str(run.pk), str(second))
