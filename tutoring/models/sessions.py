@@ -245,7 +245,9 @@ class Event(models.Model):
     class Meta:
         ordering = ["session", "seq"]
         indexes = [
-            models.Index(fields=["at"], condition=models.Q(kind="reply_failed"), name="failed_reply_by_time")
+            models.Index(fields=["at"], condition=models.Q(kind="reply_failed"), name="failed_reply_by_time"),
+            # Figures of many sessions read the first event of each.
+            models.Index(fields=["session"], condition=models.Q(kind="opened"), name="opened_event"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["session", "seq"], name="event_seq_once_per_session"),

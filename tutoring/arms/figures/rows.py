@@ -478,7 +478,7 @@ def _people(
             "model__content_hash", "protocol__content_hash", "problem_hash", "judgement", "judgement__problem_hash",
             "judgement__replaces", "found",
         ),
-        key=lambda row: row[:2],
+        key=lambda row: (row[0], row[1].int),  # numbers are compared faster than ids
     )  # fmt: skip
     replaced = cache(partial(_replaced_hashes, hashes))  # few comparisons need it
     protocol_hash = _protocol_hash(run)
