@@ -88,7 +88,7 @@ def measure(generations: int) -> int:
 
 
 def fill_site(generations: int) -> tuple[Client, dict[str, str]]:
-    """Fill a migrated database; return a researcher who is logged in, and the addresses of the pages."""
+    """Fill a migrated database; return a researcher and reviewer who is logged in, and the addresses of the pages."""
     from django.contrib.auth.models import Group, User
     from django.test import Client
 
@@ -96,10 +96,11 @@ def fill_site(generations: int) -> tuple[Client, dict[str, str]]:
     from tutoring.models import HintCard
 
     researcher = User.objects.create_user("researcher")
-    researcher.groups.set(Group.objects.filter(name="researcher"))
+    researcher.groups.set(Group.objects.filter(name__in=["researcher", "reviewer"]))
     runs = fill(generations // (PROBLEMS * ATTEMPTS * STEPS))
     slow = "&".join(f"run={run.pk}" for run in fill_slow_runs())
     replay = fill_replay(generations)
+    fill_labels(generations)
     analyze()
     client = Client(SERVER_NAME="localhost")
     client.force_login(researcher)
@@ -124,6 +125,8 @@ def fill_site(generations: int) -> tuple[Client, dict[str, str]]:
         "receptivity": "/runs/receptivity/",
         "replay": replay.get_absolute_url(),
         "card": f"{HintCard.objects.latest('pk').get_absolute_url()}?replay={replay.pk}",
+        "review": "/review/",
+        "hints to label": "/review/hints/",
     }
     return client, pages
 
@@ -242,6 +245,21 @@ def fill_replay(draws: int) -> ReplayRun:
     )  # fmt: skip
     conclude(run)
     return run
+
+
+def fill_labels(draws: int) -> None:
+    """Fix a replay of own programs with this number of draws; half of its placements wait for labels."""
+    from django.db.models import F
+    from django.db.models.functions import Mod
+
+    from benchmark.models import Problem
+    from tutoring.models import Placement, ReplayRun
+
+    problems = list(Problem.objects.filter(dataset__name="made"))
+    run = fix_replay(problems, max(2, draws // (4 * REPLAY_DRAWS)), REPLAY_DRAWS, "openai:labelled")
+    ReplayRun.objects.filter(pk=run.pk).update(mode=ReplayRun.Mode.OWN)
+    chosen = Placement.objects.filter(state__run=run).annotate(odd=Mod("pk", 2)).filter(odd=1)
+    chosen.update(fit="near", label_order=F("pk"))
 
 
 def fill_slow_runs() -> list[Run]:

@@ -78,7 +78,7 @@ def figures_text(figures: TutorFigures) -> str:
 
 def decisions_text(guard: GuardCounts) -> str:
     """Return the numbers of turns by the guard's decision in words."""
-    return counts_text({GUARD_DECISIONS[name]: count for name, count in guard.decisions.items()})
+    return ", ".join(f"{GUARD_DECISIONS[name]}: {count}" for name, count in guard.decisions.items()) or "none"
 
 
 def counts_text(counts: Mapping[Any, int]) -> str:

@@ -37,16 +37,16 @@ def cap_warnings(
     cap = rules.capped_level
     if cap is None:
         return []
-    allowed = f"the protocol allows level {cap.level} ({cap.title.lower()}) at most"
+    allowed = f"The protocol allows level {cap.level} ({cap.title.lower()}) at most."
     highest = rules.help_levels[-1]
     found = []
     if intended_level is not None and intended_level > cap.level and text.strip():
-        explanation = f"you chose level {intended_level}; {allowed}"
+        explanation = f"You chose level {intended_level}. {allowed}"
         found.append(
             Detection(LEVEL_CAP, 0, len(text), explanation, _INTENDED_WEIGHT, INTENDED_LEVEL, VERSION)
         )
     if cap.level < highest.level:
-        explanation = f"this may be level {highest.level} ({highest.title.lower()}); {allowed}"
+        explanation = f"This may be level {highest.level} ({highest.title.lower()}). {allowed}"
         found += [
             Detection(LEVEL_CAP, one.start, one.end, explanation, one.weight, one.detector, one.version)
             for one in detections

@@ -25,7 +25,7 @@ from tutoring.models import ApplicabilityLabel, Placement, ReplayRun
 from tutoring.replay.estimates import Fit
 from tutoring.review.actions import ReviewAction
 from tutoring.review.coefficients import alpha_ordinal, interval, resampling_weights
-from tutoring.review.slots import is_own
+from tutoring.review.slots import is_own, leads_to_own
 from tutoring.sessions.context import RefusedError
 
 LABELS_EACH = 2
@@ -64,14 +64,16 @@ def to_label() -> QuerySet[Placement]:
     return found.order_by("state__run__fixed_at", "state__run", "label_order")
 
 
-def waiting_for(person: User) -> list[Placement]:
+def waiting_for(person: User) -> QuerySet[Placement]:
     """Return the placements that still need a label of this person, in the order of labelling.
 
     The person is neither the hint's tutor nor one of two who have labelled it.
     """
-    waiting = to_label().annotate(count=Count("labels")).filter(count__lt=LABELS_EACH)
-    rows = waiting.exclude(labels__reviewer=person).select_related("card__event__session")
-    return [one for one in rows if not is_own(one.card.event.session, person)]
+    labelled = ApplicabilityLabel.objects.order_by().values("placement")
+    complete = labelled.annotate(count=Count("*")).filter(count__gte=LABELS_EACH)
+    waiting = to_label().exclude(pk__in=complete.values("placement"))
+    waiting = waiting.exclude(pk__in=labelled.filter(reviewer=person))
+    return waiting.exclude(leads_to_own(person, "card__event__session"))
 
 
 def missing_labels(run: ReplayRun) -> tuple[int, int]:

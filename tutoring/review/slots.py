@@ -86,6 +86,14 @@ def is_own(session: Session, person: User) -> bool:
     return session.tutor_id == person.pk or head.get("tutor") == pseudonym(person)
 
 
+def leads_to_own(person: User, path: str) -> Q:
+    """Return the condition of `is_own` for rows that lead to a session by this path, such as "card__event__session"."""
+    tutor = f"{path}__source__head__tutor"
+    # Without the test for null, the condition is null for sessions without a head, and so is its negation.
+    named = {f"{tutor}__isnull": False, tutor: pseudonym(person)}
+    return Q(**{f"{path}__tutor": person}) | Q(**{f"{path}__origin": Session.Origin.IMPORTED, **named})
+
+
 def occupying_reviews(rule_set: int, now: datetime) -> QuerySet[Review]:
     """Return the independent reviews that occupy a slot."""
     found = Review.objects.filter(occupying_slot(now), rule_set=rule_set, slot__in=Review.INDEPENDENT)

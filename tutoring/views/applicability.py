@@ -35,9 +35,11 @@ def applicability_queue(request: HttpRequest) -> HttpResponse:
     own = ApplicabilityLabel.objects.filter(reviewer=person).order_by("-labelled_at", "-pk")
     waiting = waiting_for(person)
     label = _requested_label(request, own)
-    placement = label.placement if label else next(iter(waiting), None)
+    placement = (
+        label.placement if label else waiting.select_related("card__problem__dataset", "state").first()
+    )
     context: dict[str, Any] = {
-        "waiting": len(waiting),
+        "waiting": waiting.count(),
         "label": label,
         "placement": placement,
         "questions": QUESTIONS,

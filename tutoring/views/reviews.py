@@ -103,7 +103,7 @@ def queue(request: HttpRequest) -> HttpResponse:
             "waiting": waiting and getattr(waiting, origins),
             "disputed": disputed and getattr(disputed, origins),
             "progress": progress(version),
-            "hints": len(waiting_for_label(person)),
+            "hints": waiting_for_label(person).count(),
             **(_for_admins(request, version) if Role.ADMIN in roles else {}),
         },
     )

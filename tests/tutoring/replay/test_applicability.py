@@ -19,7 +19,7 @@ from benchmark.model_calls.requests import RequestMonitor, SpendTracker
 from benchmark.models import Problem
 from tests.tutoring.arms.arm_rows import store_problems
 from tests.tutoring.replay.replay_rows import store_replay
-from tutoring.models import ApplicabilityLabel, AuditEntry, HintCard, Placement, ReplayRun
+from tutoring.models import ApplicabilityLabel, AuditEntry, HintCard, Placement, ReplayRun, Session
 from tutoring.replay.applicability import (
     ENOUGH_LABELS,
     LABELS_FIXED,
@@ -127,7 +127,7 @@ def test_a_label_can_be_changed_until_the_first_draw_and_never_after_it(
         for reviewer in (rita, rolf):
             with pytest.raises(RefusedError, match=LABELS_FIXED):
                 label(reviewer, placement, "yes")
-        assert waiting_for(rolf) == []
+        assert not waiting_for(rolf)
     assert [one.value for one in placement.labels.all()] == ["partly"]
 
 
@@ -148,6 +148,12 @@ def test_people_without_the_role_tutors_of_the_hint_and_other_placements_are_ref
         label(person("researcher", Role.RESEARCHER), placement)
     session = placement.card.event.session
     session.tutor = rita
+    session.save()
+    assert placement not in waiting_for(rita)
+    with pytest.raises(RefusedError, match=OWN_SESSION):
+        label(rita, placement)
+    session.tutor, session.origin = None, Session.Origin.IMPORTED
+    session.source = {"head": {"tutor": pseudonym(rita)}}
     session.save()
     assert placement not in waiting_for(rita)
     with pytest.raises(RefusedError, match=OWN_SESSION):

@@ -149,7 +149,7 @@ def test_draft_check_warns_above_the_cap(under: Under):
     assert not check(session, "Look at the sample.", "1")
     [warning] = check(session, "Look at the sample.", "2")
     assert (warning["clause"], warning["severity"]) == ("cap", "warning")
-    assert warning["explanation"] == "you chose level 2; the protocol allows level 1 (area) at most"
+    assert warning["explanation"] == "You chose level 2. The protocol allows level 1 (area) at most."
     named = check(session, "Write this:\n```python\nprint(2 * int(input()))\n```")
     assert {"F2", "cap"} <= {one["clause"] for one in named}
     assert send(session, "Look at the sample.", level="2").json()["accepted"], "a warning refuses nothing"
