@@ -115,9 +115,11 @@ const handlers = {
       for (const control of page.querySelectorAll("[data-may]")) control.disabled = !may[control.dataset.may];
       for (const control of page.querySelectorAll("[data-shown]")) control.hidden = !may[control.dataset.shown];
       if (active_reply === null) clearActive();
+      const closes = page.dataset.state !== state && state === "closed";
       if (page.dataset.state !== state) delete page.dataset.composing;
       page.dataset.state = state;
       showControls();
+      if (closes) keepFocus();
     });
   },
 };
@@ -134,6 +136,15 @@ function showControls() {
   byId("debrief")?.toggleAttribute("hidden", composing || byId("send").disabled);
   for (const control of page.querySelectorAll("[data-open-only]")) control.hidden = state === "closed";
 }
+
+/** Focus the conversation of a closed session if the focus has disappeared with the controls of an open one. */
+function keepFocus() {
+  const { activeElement } = document;
+  const lost = activeElement === document.body || !activeElement.checkVisibility();
+  if (page.dataset.state === "closed" && lost) byId("conversation").focus();
+}
+
+for (const dialog of page.querySelectorAll("dialog")) dialog.addEventListener("close", keepFocus);
 
 function fragment(html) {
   const template = document.createElement("template");

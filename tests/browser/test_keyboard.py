@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.workspace import ask_for_code, message, start_session
+from tests.browser.workspace import ask_for_code, message, replies, start_session
 
 pytestmark = pytest.mark.browser
 
@@ -31,6 +31,12 @@ FOCUSED = """() => {
     seen: outlineStyle === "solid" && parseFloat(outlineWidth) >= 2 && width > 0 && height > 0,
     html: element.outerHTML.slice(0, 120),
   };
+}"""
+
+NAME_OF_FOCUSED = """() => {
+  const element = document.activeElement;
+  if (element === document.body) return "";
+  return element.getAttribute("aria-label") || (element.labels?.[0] ?? element).textContent.trim();
 }"""
 
 DIALOGS = (
@@ -106,3 +112,37 @@ def test_tabs_dialogs_and_fields_open_and_close_by_keyboard(open_page: OpenPage)
     page.keyboard.press("Escape")
     expect(page.locator("#conversation")).to_be_focused()
     expect(message(page)).to_have_value("A draft")
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until the element with this name or text has the focus."""
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        if page.evaluate(NAME_OF_FOCUSED).startswith(name):
+            return
+    pytest.fail(f"Tab does not reach {name!r} on {page.url}")
+
+
+def test_session_is_held_and_ended_by_keyboard_alone(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor")
+    start_session(page, "choir-photograph")  # consent is tested elsewhere
+    tab_to(page, "Your message")
+    page.keyboard.type("What does the first sample show?")
+    tab_to(page, "Ask for code")
+    page.keyboard.press("Enter")
+    expect(replies(page)).to_have_count(1)
+    expect(message(page)).to_be_focused()
+    page.keyboard.type("Trace it by hand.")
+    page.keyboard.press("Control+Enter")
+    expect(replies(page)).to_have_count(2)
+    tab_to(page, "Close session…")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Reason", exact=True)).to_be_focused()
+    page.keyboard.type("another")
+    tab_to(page, "Explanation")
+    page.keyboard.type("Enough.")
+    tab_to(page, "Close session")
+    page.keyboard.press("Enter")
+    expect(page.locator("#composer-state")).to_contain_text("This session is closed")
+    expect(page.locator("#conversation")).to_be_focused()
+    tab_to(page, "Back to the problem")
