@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from benchmark.memorisation import Author
-from benchmark.memorisation.scoring import MOST_OTHERS, Place, others_of, score
+from benchmark.memorisation.scoring import MOST_OTHERS, ProblemOrigin, others_of, score
 from benchmark.memorisation.texts import share_of, split_sample, split_statement
 from benchmark.models import Dataset, LanguageModel, MemoryProbe, Problem, Run, TestCase, WorkItem, blobs
 from benchmark.providers import Parameters, parse_model_spec
@@ -241,12 +241,13 @@ def test_a_sample_is_split_at_a_line_and_a_long_line_at_a_blank() -> None:
 
 def test_others_are_of_the_contest_else_of_the_tier_else_any() -> None:
     places = {
-        1: Place("A", "gold"), 2: Place("A", "silver"), 3: Place("B", "gold"), 4: Place("", ""), 5: Place("C", "iron"),
+        1: ProblemOrigin("A", "gold"), 2: ProblemOrigin("A", "silver"),
+        3: ProblemOrigin("B", "gold"), 4: ProblemOrigin("", ""), 5: ProblemOrigin("C", "iron"),
     }  # fmt: skip
     assert others_of(1, places, 0) == [2]
     assert others_of(3, places, 0) == [1]
     assert sorted(others_of(4, places, 0)) == [1, 2, 3, 5]
-    many = {number: Place("A", "") for number in range(50)}
+    many = {number: ProblemOrigin("A", "") for number in range(50)}
     chosen = others_of(7, many, 1)
     assert len(set(chosen)) == MOST_OTHERS
     assert 7 not in chosen
