@@ -2,9 +2,9 @@
 
 from benchmark.memorisation.probing import (
     DEFAULT_SEED,
-    Author,
     Probe,
     ProbeDesign,
+    ProbedModel,
     ProbePlan,
     paid_for,
     plan_probes,
@@ -15,10 +15,10 @@ from benchmark.memorisation.texts import KINDS
 __all__ = [
     "DEFAULT_SEED",
     "KINDS",
-    "Author",
     "Probe",
     "ProbeDesign",
     "ProbePlan",
+    "ProbedModel",
     "paid_for",
     "plan_probes",
     "requests_for",

@@ -21,7 +21,7 @@ DEFAULT_SEED = 307
 
 
 @dataclass(frozen=True)
-class Author:
+class ProbedModel:
     """A model with its sampling parameters."""
 
     spec: ModelSpec
@@ -80,7 +80,7 @@ class ProbePlan:
 
 
 def plan_probes(
-    dataset: Dataset, chosen: Sequence[Problem], author: Author, design: ProbeDesign
+    dataset: Dataset, chosen: Sequence[Problem], author: ProbedModel, design: ProbeDesign
 ) -> ProbePlan:
     """Return the probes of the chosen problems, in their order."""
     everything = list(
@@ -124,14 +124,16 @@ def _source(problem: Problem) -> str:
     return ", ".join(filter(None, [problem.title, problem.contest]))
 
 
-def probe_key(author: Author, problem: Problem, kind: str, draw: int, prompt: Prompt) -> str:
+def probe_key(author: ProbedModel, problem: Problem, kind: str, draw: int, prompt: Prompt) -> str:
     """Return the sha256 of everything that a completion depends on, and of the problem."""
     model = f"{author.spec} {address_of(author.spec)}"
     parts = [model, author.parameters.to_json(), prompt.hash, problem.pk, problem.content_hash, kind, draw]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def requests_for(material: ProbePlan, author: Author, there: Sequence[MemoryProbe]) -> list[ModelRequest]:
+def requests_for(
+    material: ProbePlan, author: ProbedModel, there: Sequence[MemoryProbe]
+) -> list[ModelRequest]:
     """Return the requests for the probes without a stored reply."""
     stored = {row.key for row in there}
     model = author.row()
@@ -145,7 +147,7 @@ def requests_for(material: ProbePlan, author: Author, there: Sequence[MemoryProb
     return [request(probe) for probe in material.probes if probe.key not in stored]
 
 
-def _store(probe: Probe, author: Author, model: LanguageModel | None, reply: ModelReply) -> None:
+def _store(probe: Probe, author: ProbedModel, model: LanguageModel | None, reply: ModelReply) -> None:
     MemoryProbe.objects.get_or_create(
         key=probe.key,
         defaults={

@@ -24,8 +24,8 @@ from benchmark.management.progress import progress_bar
 from benchmark.memorisation import (
     DEFAULT_SEED,
     KINDS,
-    Author,
     ProbeDesign,
+    ProbedModel,
     ProbePlan,
     paid_for,
     plan_probes,
@@ -81,7 +81,7 @@ class Command(BaseCommand):
                 f"{dataset.name} holds problems of imported runs, which have no statements. Import {dataset.known_as}."
             )
         model = chosen_model(options)
-        author = Author(model.spec, model.parameters)
+        author = ProbedModel(model.spec, model.parameters)
         design = ProbeDesign(
             [options["kind"]] if options["kind"] else KINDS, options["draws"], options["seed"]
         )
@@ -115,7 +115,7 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(estimates_table(estimates, price)))
 
     def _probe(
-        self, material: ProbePlan, author: Author, model: ChosenModel, options: dict[str, Any]
+        self, material: ProbePlan, author: ProbedModel, model: ChosenModel, options: dict[str, Any]
     ) -> None:
         there = material.stored()
         tracker = spend_tracker(options, model, paid_for(there))
@@ -127,7 +127,7 @@ class Command(BaseCommand):
             raise CommandError("\n".join([*reasons, "Not finished. Repeat the command to continue."]))
 
     def _print_result(
-        self, material: ProbePlan, author: Author, tracker: SpendTracker, options: dict[str, Any]
+        self, material: ProbePlan, author: ProbedModel, tracker: SpendTracker, options: dict[str, Any]
     ) -> None:
         stored = material.stored()
         cutoff = options["cutoff"] or author.cutoff()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmark.memorisation import Author
+from benchmark.memorisation import ProbedModel
 from benchmark.memorisation.scoring import MOST_OTHERS, ProblemOrigin, others_of, score
 from benchmark.memorisation.texts import share_of, split_sample, split_statement
 from benchmark.models import Dataset, LanguageModel, MemoryProbe, Problem, Run, TestCase, WorkItem, blobs
@@ -317,12 +317,12 @@ def test_reports_have_a_column_for_each_side_of_the_cutoff(
 
 
 def test_the_cutoff_is_that_of_the_newest_row_or_the_known_one(db: None) -> None:
-    author = Author(parse_model_spec("openai:gpt-4o-2024-05-13"), Parameters(temperature=0.5))
+    author = ProbedModel(parse_model_spec("openai:gpt-4o-2024-05-13"), Parameters(temperature=0.5))
     assert (author.row(), author.cutoff()) == (None, date(2023, 10, 31))
     row = LanguageModel.objects.create(label="o", spec=str(author.spec), parameters={"temperature": 0.5})
     LanguageModel.objects.create(label="o", version=2, spec=str(author.spec), cutoff=date(2023, 9, 1))
     assert (author.row(), author.cutoff()) == (row, date(2023, 9, 1))
-    assert Author(parse_model_spec("openai:unheard-of"), Parameters()).cutoff() is None
+    assert ProbedModel(parse_model_spec("openai:unheard-of"), Parameters()).cutoff() is None
 
 
 def test_the_package_is_documented() -> None:
