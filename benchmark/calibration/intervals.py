@@ -43,7 +43,7 @@ _E_VALUE_TO_STOP = 20
 
 
 @dataclass(frozen=True)
-class World:
+class ArmPair:
     """Two arms: the logit of an average problem in the second arm, and the gain of the first."""
 
     base: float
@@ -86,19 +86,19 @@ def _mean_rate(logit: float, variance: float) -> float:
 def _differences() -> Iterator[Cell]:
     expected = {8: "94–97 %", 12: "94–96 %", 18: "94–95 %", 40: "94–95 %", 60: "94–95 %"}
     worlds = {
-        "1 state": World(-1.0, 1.0, states=(1, 1)),
-        "4 states": World(-1.0, 1.0, states=(4, 4)),
-        "1–4 states": World(-1.0, 1.0),
+        "1 state": ArmPair(-1.0, 1.0, states=(1, 1)),
+        "4 states": ArmPair(-1.0, 1.0, states=(4, 4)),
+        "1–4 states": ArmPair(-1.0, 1.0),
     }
     for inside, world in worlds.items():
         for problems in SIZES:
             yield _difference(world, problems, f"{inside}, {DRAWS} draws an arm", expected[problems])
-    rare = World(-6.0, 1.0, states=(1, 1))
+    rare = ArmPair(-6.0, 1.0, states=(1, 1))
     for problems in SIZES:
         yield _difference(rare, problems, "1 state, rare: most outcomes alike", "≥ 93 %")
 
 
-def _difference(world: World, problems: int, inside: str, expected: str) -> Cell:
+def _difference(world: ArmPair, problems: int, inside: str, expected: str) -> Cell:
     first, second = world.rates
     truth = first - second
 
@@ -113,10 +113,10 @@ def _difference(world: World, problems: int, inside: str, expected: str) -> Cell
 def _binary_pairs() -> Iterator[Cell]:
     for problems in PAIRS:
         for effect in EFFECTS:
-            yield _binary_pair(World(-0.5, effect, states=(1, 1), draws=1), problems)
+            yield _binary_pair(ArmPair(-0.5, effect, states=(1, 1), draws=1), problems)
 
 
-def _binary_pair(world: World, problems: int) -> Cell:
+def _binary_pair(world: ArmPair, problems: int) -> Cell:
     rates = world.rates
     truth = rates[0] - rates[1]
 
@@ -132,7 +132,7 @@ def _binary_pair(world: World, problems: int) -> Cell:
 
 def _ratios() -> Iterator[Cell]:
     """Yield the cells of the share of remaining failures that the first arm removes."""
-    world = World(-1.0, 1.0)
+    world = ArmPair(-1.0, 1.0)
     first, second = world.rates
     truth = (first - second) / (1 - second)
 
@@ -167,7 +167,7 @@ def _rates() -> Iterator[Cell]:
 
 def _rate_of_one_arm(problems: int, base: float, *, near_the_end: bool = False) -> Cell:
     """Return the cell of the mean of problem means. Near 0 and 1 these are skewed, and t covers less."""
-    world = World(base, 0.0, states=(1, 3), draws=1)
+    world = ArmPair(base, 0.0, states=(1, 3), draws=1)
     truth = world.rates[1]
 
     def simulate(generator: np.random.Generator, studies: int) -> Covered:
@@ -181,7 +181,7 @@ def _rate_of_one_arm(problems: int, base: float, *, near_the_end: bool = False) 
 
 def _wilson_over_sessions(problems: int, sessions: int = 6) -> Cell:
     """Return a cell for contrast, which counts sessions of one problem as independent. Reports do not use it."""
-    world = World(-0.5, 0.0, states=(1, 1), draws=sessions)
+    world = ArmPair(-0.5, 0.0, states=(1, 1), draws=sessions)
     truth = world.rates[1]
 
     def simulate(generator: np.random.Generator, studies: int) -> Covered:

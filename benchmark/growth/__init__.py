@@ -10,14 +10,14 @@ from benchmark.growth.curves import (
     request_curve,
     requeue_lost_curves,
 )
-from benchmark.growth.measuring import Growth, GrowthError, Measured
+from benchmark.growth.measuring import Growth, GrowthError, MeasuredSeries
 from benchmark.growth.sizes import NoSizesError, growth_recipe, has_sizes
 
 __all__ = [
     "Difference",
     "Growth",
     "GrowthError",
-    "Measured",
+    "MeasuredSeries",
     "NoSizesError",
     "compare",
     "difference_of",

@@ -1,13 +1,13 @@
 """An example of a measured growth, for estimates and descriptions."""
 
 from benchmark.growth.fitting import Fit, Point
-from benchmark.growth.measuring import Growth, Measured
+from benchmark.growth.measuring import Growth, MeasuredSeries
 
 _SIZES = tuple(16 * 2**step for step in range(10))
 
 QUADRATIC = Growth(
     (
-        Measured(
+        MeasuredSeries(
             "n",
             100_000,
             tuple(Point(size, (0.01 + 1e-8 * size**2,) * 3) for size in _SIZES),

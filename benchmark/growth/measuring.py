@@ -64,7 +64,7 @@ class MeasuredProgram:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredSeries:
     """The series of one size argument.
 
     `ended` is the reason of the last size without a time, in words, and `ended_at` its size (None: the series reached
@@ -101,12 +101,12 @@ class Measured:
 class Growth:
     """The measured growth of a program: a series for each size argument, and the limits of its language."""
 
-    series: tuple[Measured, ...]
+    series: tuple[MeasuredSeries, ...]
     time_limit: float
     memory_limit: int
 
     @property
-    def steepest(self) -> Measured:
+    def steepest(self) -> MeasuredSeries:
         """The series with the largest slope. One that ended at a limit precedes, and one without a slope follows."""
         return max(self.series, key=_steepness)
 
@@ -127,17 +127,17 @@ class Growth:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
         """Return the growth that `to_json` stored."""
-        series = tuple(Measured.from_json(one) for one in document["series"])
+        series = tuple(MeasuredSeries.from_json(one) for one in document["series"])
         return cls(series, document["time_limit"], document["memory_limit"])
 
 
-def _steepness(series: Measured) -> tuple[int, float]:
+def _steepness(series: MeasuredSeries) -> tuple[int, float]:
     if series.outcome in ("slow", "memory"):
         return (2, series.prediction or 0)
     return (1, series.fit.slope) if series.fit else (0, series.prediction or 0)
 
 
-def _exceeds(series: Measured, limit: float) -> bool:
+def _exceeds(series: MeasuredSeries, limit: float) -> bool:
     return series.outcome == "slow" or (series.prediction is not None and series.prediction > limit)
 
 
@@ -175,7 +175,7 @@ def measure_series(
     *,
     budget: float = BUDGET,
     pause: Pause = lambda: None,
-) -> Measured:
+) -> MeasuredSeries:
     """Measure sizes doubling from 16 until the bound, twice the time limit, or `budget` CPU seconds in all.
 
     Raises GrowthError and the errors of the sandbox.
@@ -293,7 +293,7 @@ class _Series:
         return self.fault is Verdict.TLE or (last is not None and last.seconds > self._enough)
 
 
-def _result(parameter: SizeParameter, series: _Series) -> Measured:
+def _result(parameter: SizeParameter, series: _Series) -> MeasuredSeries:
     points = series.points
     found = fit(points)
     last = points[-1] if points else None
@@ -317,7 +317,7 @@ def _result(parameter: SizeParameter, series: _Series) -> Measured:
     if outcome == "unstable":
         prediction = None
     ended = series.ended[:200]
-    return Measured(
+    return MeasuredSeries(
         parameter.name, parameter.largest, points, outcome, found, prediction, ended, series.ended_at
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from benchmark.growth.measuring import Growth, Measured
+from benchmark.growth.measuring import Growth, MeasuredSeries
 
 SHOWN_ROWS = 8
 """Rows of the table that feedback quotes: the largest sizes."""
@@ -20,7 +20,7 @@ def seconds(value: float) -> str:
     return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s".replace(",", " ")
 
 
-def slope_text(series: Measured) -> str:
+def slope_text(series: MeasuredSeries) -> str:
     """Return the slope with its interval, such as "about n^2.0 (95 % interval 1.9 to 2.1)". Empty without a slope."""
     if series.fit is None:
         return ""
@@ -28,12 +28,12 @@ def slope_text(series: Measured) -> str:
     return f"about {base(series)}^{fit.slope:.1f} (95 % interval {fit.low:.1f} to {fit.high:.1f})"
 
 
-def base(series: Measured) -> str:
+def base(series: MeasuredSeries) -> str:
     """Return the name of the size argument, in parentheses unless it is one word."""
     return series.parameter if series.parameter.isalnum() else f"({series.parameter})"
 
 
-def outcome_text(series: Measured, growth: Growth) -> str:
+def outcome_text(series: MeasuredSeries, growth: Growth) -> str:
     """Return what the series shows, as sentences."""
     name, bound = series.parameter, number(series.largest)
     at = number(series.ended_at) if series.ended_at is not None else ""
@@ -75,7 +75,7 @@ def verdict_text(growth: Growth) -> str:
     return "The program is not shown to be slow."
 
 
-def table_rows(series: Measured) -> list[tuple[str, str]]:
+def table_rows(series: MeasuredSeries) -> list[tuple[str, str]]:
     """Return the largest sizes and their CPU seconds as text."""
     return [(number(point.size), f"{point.seconds:.3f}") for point in series.points[-SHOWN_ROWS:]]
 

@@ -26,11 +26,11 @@ from benchmark.judging.performing import (
 from benchmark.judging.problem_tests import WHOLE_OUTPUT, checker_for, judge_tests, program_files
 from benchmark.judging.problem_versions import store_former_version
 from benchmark.judging.rejudging import (
-    Estimate,
-    Place,
     Places,
+    ProgramPlace,
     Progress,
     RejudgingError,
+    RejudgingEstimate,
     changes_of,
     enqueue_rejudging,
     estimate,
@@ -70,11 +70,11 @@ __all__ = [
     "SCORES",
     "WHOLE_OUTPUT",
     "AppliedFactor",
-    "Estimate",
-    "Place",
     "Places",
+    "ProgramPlace",
     "Progress",
     "RejudgingError",
+    "RejudgingEstimate",
     "applied_factor",
     "apply_rejudging",
     "changes_of",

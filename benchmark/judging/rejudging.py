@@ -60,7 +60,7 @@ class RejudgingError(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class ProgramPlace:
     """The place of a judged program: a reply of a chain, or a generation of a session of a tutor."""
 
     role: RejudgedProgram.Role
@@ -69,12 +69,12 @@ class Place:
     session: UUID | None = None
 
 
-Places = Mapping[int, Place]
+Places = Mapping[int, ProgramPlace]
 """The places of judgements by their primary keys."""
 
 
 @dataclass(frozen=True)
-class Estimate:
+class RejudgingEstimate:
     """The work of a rejudging. Equal programs under equal conditions count once in `programs`."""
 
     judgements: int
@@ -128,7 +128,7 @@ def _groups(keys: Sequence[int]) -> dict[_Conditions, list[int]]:
     return dict(groups)
 
 
-def estimate(places: Places) -> Estimate:
+def estimate(places: Places) -> RejudgingEstimate:
     """Return the work that a rejudging of these judgements would be, from the times of some former judgements."""
     keys = sorted(places)
     groups = _groups(keys)
@@ -140,7 +140,7 @@ def estimate(places: Places) -> Estimate:
         if times := [test["time"] for test in tests if test.get("time") is not None]:
             seconds.append(sum(times) + _OVERHEAD)
     total = sum(seconds) / len(seconds) * len(groups) if seconds else None
-    return Estimate(len(keys), len(groups), total)
+    return RejudgingEstimate(len(keys), len(groups), total)
 
 
 def changes_of(places: Places) -> list[dict[str, Any]]:

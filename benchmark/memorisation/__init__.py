@@ -2,10 +2,10 @@
 
 from benchmark.memorisation.probing import (
     DEFAULT_SEED,
-    Author,
-    Design,
-    Material,
     Probe,
+    ProbeDesign,
+    ProbedModel,
+    ProbePlan,
     paid_for,
     plan_probes,
     requests_for,
@@ -15,10 +15,10 @@ from benchmark.memorisation.texts import KINDS
 __all__ = [
     "DEFAULT_SEED",
     "KINDS",
-    "Author",
-    "Design",
-    "Material",
     "Probe",
+    "ProbeDesign",
+    "ProbePlan",
+    "ProbedModel",
     "paid_for",
     "plan_probes",
     "requests_for",

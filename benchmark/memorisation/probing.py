@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from benchmark.memorisation.scoring import Place, others_of, score
+from benchmark.memorisation.scoring import ProblemOrigin, others_of, score
 from benchmark.memorisation.texts import KINDS, Split, share_of, split_problem
 from benchmark.model_calls import catalogue
 from benchmark.model_calls.budget import Spending
@@ -21,7 +21,7 @@ DEFAULT_SEED = 307
 
 
 @dataclass(frozen=True)
-class Author:
+class ProbedModel:
     """A model with its sampling parameters."""
 
     spec: ModelSpec
@@ -38,7 +38,7 @@ class Author:
 
 
 @dataclass(frozen=True)
-class Design:
+class ProbeDesign:
     """The texts to probe of each problem; `seed` draws the shares after the first draw, and the other problems."""
 
     kinds: Sequence[str] = KINDS
@@ -66,7 +66,7 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Material:
+class ProbePlan:
     """The probes of a command, and the chosen problems without one, with the reason."""
 
     probes: tuple[Probe, ...]
@@ -79,14 +79,18 @@ class Material:
         return [row for row in rows.defer("messages", "reasoning", "reply", "rest") if row.key in keys]
 
 
-def plan_probes(dataset: Dataset, chosen: Sequence[Problem], author: Author, design: Design) -> Material:
+def plan_probes(
+    dataset: Dataset, chosen: Sequence[Problem], author: ProbedModel, design: ProbeDesign
+) -> ProbePlan:
     """Return the probes of the chosen problems, in their order."""
     everything = list(
         dataset.problems.only(
             "external_id", "title", "statement", "tier", "contest", "contest_date", "content_hash"
         )
     )
-    places = {one.pk: Place(one.contest or str(one.contest_date or ""), one.tier) for one in everything}
+    places = {
+        one.pk: ProblemOrigin(one.contest or str(one.contest_date or ""), one.tier) for one in everything
+    }
     texts = {one.pk: one for one in everything}
     probes: list[Probe] = []
     left_out: dict[str, str] = {}
@@ -113,21 +117,23 @@ def plan_probes(dataset: Dataset, chosen: Sequence[Problem], author: Author, des
                 probes.append(Probe(texts[problem.pk], kind, draw, own, prompt, key, rests))
         if len(probes) == before:
             left_out[problem.external_id] = "its texts are too short to be completed"
-    return Material(tuple(probes), left_out)
+    return ProbePlan(tuple(probes), left_out)
 
 
 def _source(problem: Problem) -> str:
     return ", ".join(filter(None, [problem.title, problem.contest]))
 
 
-def probe_key(author: Author, problem: Problem, kind: str, draw: int, prompt: Prompt) -> str:
+def probe_key(author: ProbedModel, problem: Problem, kind: str, draw: int, prompt: Prompt) -> str:
     """Return the sha256 of everything that a completion depends on, and of the problem."""
     model = f"{author.spec} {address_of(author.spec)}"
     parts = [model, author.parameters.to_json(), prompt.hash, problem.pk, problem.content_hash, kind, draw]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def requests_for(material: Material, author: Author, there: Sequence[MemoryProbe]) -> list[ModelRequest]:
+def requests_for(
+    material: ProbePlan, author: ProbedModel, there: Sequence[MemoryProbe]
+) -> list[ModelRequest]:
     """Return the requests for the probes without a stored reply."""
     stored = {row.key for row in there}
     model = author.row()
@@ -141,7 +147,7 @@ def requests_for(material: Material, author: Author, there: Sequence[MemoryProbe
     return [request(probe) for probe in material.probes if probe.key not in stored]
 
 
-def _store(probe: Probe, author: Author, model: LanguageModel | None, reply: ModelReply) -> None:
+def _store(probe: Probe, author: ProbedModel, model: LanguageModel | None, reply: ModelReply) -> None:
     MemoryProbe.objects.get_or_create(
         key=probe.key,
         defaults={

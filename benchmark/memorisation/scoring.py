@@ -15,14 +15,14 @@ HEADLINE = "containment"
 
 
 @dataclass(frozen=True)
-class Place:
+class ProblemOrigin:
     """The origin of a problem: other problems from the same place show what agrees by chance."""
 
     contest: str
     tier: str
 
 
-def others_of(problem: int, places: Mapping[int, Place], seed: int) -> list[int]:
+def others_of(problem: int, places: Mapping[int, ProblemOrigin], seed: int) -> list[int]:
     """Return up to `MOST_OTHERS` other problems of the same contest, or of the same tier where it has no other.
 
     A problem without either is compared with any others. More problems than that are drawn with the seed.

@@ -74,7 +74,7 @@ class VerifiedCandidate:
 
 
 @dataclass(frozen=True)
-class Figures:
+class CandidateFigures:
     """Agreement as (agreeing, total), mean Coverage, and n@k by n and ranking; None if undefined.
 
     `at` contains only the rankings by the verifier, by majority and at random, as in older versions.
@@ -171,14 +171,14 @@ def _stored_judgement(submission: Submission, run: Run) -> Judgement | None:
     return (rows.filter(time_factor__in=factors) if factors else rows).first()
 
 
-def figures(verified: Sequence[VerifiedCandidate], ns: Sequence[int]) -> Figures:
+def figures(verified: Sequence[VerifiedCandidate], ns: Sequence[int]) -> CandidateFigures:
     """Return the figures of these candidates. n@k covers the problems whose candidates all have an official verdict."""
     known = [one for one in verified if one.candidate.accepted is not None]
     official = [bool(one.candidate.accepted) for one in known]
     covered = [one.verification.coverage for one in verified if one.verification.coverage]
     judged = judged_groups(verified)
     ranked = {n: rankings(judged, n) for n in ns}
-    return Figures(
+    return CandidateFigures(
         agreement(zip([one.verification.samples_passed for one in known], official, strict=True)),
         agreement(zip([one.verification.accepted for one in known], official, strict=True)),
         {name: sum(one[name] for one in covered) / len(covered) for name in ("samples", "all")}

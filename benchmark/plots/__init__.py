@@ -7,7 +7,7 @@ from benchmark.plots.curves import Curve, CurvePlot, CurvePoint, sparkline
 from benchmark.plots.drawing import Drawing, curve_class, mark, mark_svg
 from benchmark.plots.forest import FACTORS, POINTS, RATIOS, SHARES, SLOPES, ForestPlot, ForestRow, Scale
 from benchmark.plots.heat import HeatMap, HeatRow, heat_level
-from benchmark.plots.plane import DOLLARS, Estimate, PlanePlot, PlanePoint
+from benchmark.plots.plane import DOLLARS, PlanePlot, PlanePoint, PlaneValue
 from benchmark.plots.plot import Plot
 
 __all__ = [
@@ -21,13 +21,13 @@ __all__ = [
     "CurvePlot",
     "CurvePoint",
     "Drawing",
-    "Estimate",
     "ForestPlot",
     "ForestRow",
     "HeatMap",
     "HeatRow",
     "PlanePlot",
     "PlanePoint",
+    "PlaneValue",
     "Plot",
     "Scale",
     "curve_class",

@@ -21,7 +21,7 @@ _LEGEND_LINE, _LEGEND_LETTERS = 16, 50
 DOLLARS = Scale(1, ".3g", " dollars")
 
 
-class Estimate(NamedTuple):
+class PlaneValue(NamedTuple):
     """A value with the ends of its interval, which are None for a value without an interval."""
 
     value: float
@@ -34,8 +34,8 @@ class PlanePoint:
     """A named point from `n` problems. `kind` is the number of its mark and colour; None: its place in the list."""
 
     name: str
-    x: Estimate
-    y: Estimate
+    x: PlaneValue
+    y: PlaneValue
     n: int
     kind: int | None = None
 
@@ -110,12 +110,12 @@ class PlanePlot(Plot):
             yield (point.name, *_scaled(point.x, self.x_scale), *_scaled(point.y, self.y_scale), point.n)
 
 
-def _scaled(one: Estimate, scale: Scale) -> Iterator[float | str]:
+def _scaled(one: PlaneValue, scale: Scale) -> Iterator[float | str]:
     for value in one:
         yield "" if value is None else float(f"{value * scale.factor:.15g}")
 
 
-def _shown(one: Estimate, scale: Scale) -> str:
+def _shown(one: PlaneValue, scale: Scale) -> str:
     value = f"{scale.text(one.value * scale.factor)}{scale.unit}"
     if one.low is None or one.high is None:
         return value
@@ -125,7 +125,7 @@ def _shown(one: Estimate, scale: Scale) -> str:
 class _Axis:
     """An axis over all intervals and 0, between two places of the drawing."""
 
-    def __init__(self, estimates: Sequence[Estimate], scale: Scale, first: float, last: float) -> None:
+    def __init__(self, estimates: Sequence[PlaneValue], scale: Scale, first: float, last: float) -> None:
         ends = [0.0, *(end * scale.factor for one in estimates for end in one if end is not None)]
         margin = step_of((max(ends) - min(ends)) or 1) / 4
         self._low, self._high = min(ends), max(ends) + margin

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from benchmark.growth import Growth, Measured
+from benchmark.growth import Growth, MeasuredSeries
 from benchmark.growth.wording import number, seconds, slope_text
 from benchmark.plots import Drawing, Plot, curve_class, mark
 from benchmark.plots.drawing import titled
@@ -29,7 +29,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 class GrowthPlot(Plot):
     """The measured times of one size argument; there is at least one."""
 
-    series: Measured
+    series: MeasuredSeries
     growth: Growth
 
     def drawing(self) -> Drawing:
@@ -83,7 +83,7 @@ class GrowthPlot(Plot):
 class _Axes:
     """Two logarithmic axes that contain all times, the limit and the bound."""
 
-    def __init__(self, series: Measured, limit: float) -> None:
+    def __init__(self, series: MeasuredSeries, limit: float) -> None:
         times = [max(point.seconds, _SHORTEST) for point in series.points]
         sizes = [point.size for point in series.points]
         self.x = (log10(min(sizes)), log10(max(*sizes, series.largest)))

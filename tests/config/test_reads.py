@@ -17,7 +17,7 @@ from django.db import connection
 from django.test import Client
 
 from accounts.roles import Role
-from benchmark.judging import Place, request_rejudging, store_submission
+from benchmark.judging import ProgramPlace, request_rejudging, store_submission
 from benchmark.models import (
     CachedRunReport,
     Dataset,
@@ -84,7 +84,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
     run = make_run([("bronze", ["AC", "WA"]), ("gold", ["WA", "fault"])], **finished)
     refined = make_run([("bronze", ["AC"])], method="refine", parameters={"k": 2, "g": 1}, on=run, **finished)
     item = run.items.filter(judgement__isnull=False)[0]
-    places = {item.judgement_id or 0: Place(RejudgedProgram.Role.OUTCOME, 1, work_item=item.pk)}
+    places = {item.judgement_id or 0: ProgramPlace(RejudgedProgram.Role.OUTCOME, 1, work_item=item.pk)}
     rejudged = request_rejudging(places, reason="a test changed", selection={}, by=None)
     questions = QuestionSet.objects.create(
         name="alike", dataset=problem.dataset, built=False, parameters={}, content_hash=""

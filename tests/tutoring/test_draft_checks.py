@@ -150,7 +150,7 @@ def test_page_that_waits_costs_no_prompt_and_gets_the_findings_of_its_own_text(
     first = asked_about(checked, DRAFT)
     assert first["findings"] is None
     with monkeypatch.context() as without_prompts:
-        without_prompts.setattr(draft_checker.Question, "about", None)
+        without_prompts.setattr(draft_checker.DraftQuestion, "about", None)
         assert asked_about(checked, DRAFT, first["asked"]) == first
     take(json.dumps([found("F3", QUOTE)]))
     [finding] = asked_about(checked, DRAFT, first["asked"])["findings"]

@@ -23,7 +23,7 @@ from tutoring.actions import AcceptConsent
 from tutoring.models import Consent, Draft, Event, Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
 from tutoring.replies.claims import claim_replies
-from tutoring.sessions.conversation import EventView, LatestProgram, SessionStatus, TutorView, tutor_view
+from tutoring.sessions.conversation import EventView, LatestProgram, PageView, SessionStatus, tutor_view
 
 AS_PAGE = {"Accept": "application/json"}
 
@@ -286,7 +286,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "unchanged",
         "diff",
     }
-    assert {field.name for field in fields(TutorView)} == {
+    assert {field.name for field in fields(PageView)} == {
         "id",
         "number",
         "opened_at",

@@ -34,7 +34,7 @@ from tutoring.protocols import PRESETS, freeze, rules_of
 from tutoring.replies.endings import fail_reply
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.sessions.context import RefusedError
-from tutoring.sessions.conversation import PageCommand, TutorView, session_for_tutor, tutor_view
+from tutoring.sessions.conversation import PageCommand, PageView, session_for_tutor, tutor_view
 from tutoring.views.socket import Cursor, SessionConsumer
 
 MOVES = st.lists(
@@ -73,7 +73,7 @@ def close_session(session: SessionUnderTest) -> CloseSession:
     return CloseSession(session_id=session.pk, person=session.tutor, command=uuid4(), reason="stuck")
 
 
-def actions(session: SessionUnderTest, view: TutorView, send_mode: Any) -> dict[PageCommand, SessionAction]:
+def actions(session: SessionUnderTest, view: PageView, send_mode: Any) -> dict[PageCommand, SessionAction]:
     """What the server does for each command of the page."""
     about: dict[str, Any] = {"session_id": session.pk, "person": session.tutor, "command": uuid4()}
     reply = view.active_reply.id if view.active_reply else 0

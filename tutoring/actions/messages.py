@@ -273,7 +273,7 @@ class DraftChangedError(RefusedError):
 
 
 @dataclass(frozen=True)
-class SaveDraft:
+class SaveUnsentText:
     """An action that saves the tutor's unsent text in place of the draft with `revision`. No event is recorded."""
 
     session_id: UUID

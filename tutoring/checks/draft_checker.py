@@ -30,14 +30,14 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Question:
+class DraftQuestion:
     """The request to the checker model of a protocol about one draft."""
 
     model: LanguageModel
     prompt: str
 
     @classmethod
-    def about(cls, text: str, context: MessageContext, rules: Rules) -> Question:
+    def about(cls, text: str, context: MessageContext, rules: Rules) -> DraftQuestion:
         """Return the question about a draft. Raises CatalogueError and ModelSpecError."""
         model = catalogue.named_unsaved(rules.checker_model)
         return cls(model, model_checker.prompt(text, context, rules.codebook))
@@ -73,7 +73,7 @@ def findings_by_model(
     The first call stores the question. The findings are empty if the model cannot be asked, failed, or found nothing.
     """
     try:
-        question = Question.about(text, context, rules)
+        question = DraftQuestion.about(text, context, rules)
     except (CatalogueError, ModelSpecError) as error:
         logger.warning("drafts are not checked by a model: %s", error)
         return []
@@ -85,7 +85,7 @@ def findings_by_model(
     return [_shown(one, session, question) for one in row.findings]
 
 
-def _request(session: Session, text: str, question: Question) -> list[Detection] | Asked:
+def _request(session: Session, text: str, question: DraftQuestion) -> list[Detection] | Asked:
     """Store the question in place of those about earlier drafts of the session that no streamer has claimed."""
     if caps.exist() and caps.refusal(question.account(session)):
         return []
@@ -98,7 +98,7 @@ def _request(session: Session, text: str, question: Question) -> list[Detection]
     return Asked(question.basis)
 
 
-def _shown(found: tuple[str, int, int, str], session: Session, question: Question) -> Detection:
+def _shown(found: tuple[str, int, int, str], session: Session, question: DraftQuestion) -> Detection:
     """Return a stored finding. Names of models in its reason are masked."""
     clause, start, end, reason = found
     statement = session.problem.statement if session.problem else ""

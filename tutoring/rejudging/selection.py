@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from benchmark.judging import Place, RejudgingError
+from benchmark.judging import ProgramPlace, RejudgingError
 from benchmark.models import Dataset, Generation, Judgement, Problem, RejudgedProgram, Run, TestCase, WorkItem
 from benchmark.models.parts import parts
 from tutoring.models import Assignment, ProgramScore, Session, Study
@@ -59,7 +59,7 @@ class Selection:
 class SelectedPrograms:
     """The judgements to make again with their places, how many rows contain them, and what is left out and why."""
 
-    places: dict[int, Place] = field(default_factory=dict)
+    places: dict[int, ProgramPlace] = field(default_factory=dict)
     runs: int = 0
     sessions: int = 0
     studies: int = 0
@@ -123,26 +123,26 @@ def _judgeable(prefix: str) -> dict[str, Any]:
     return {f"{prefix}__state__in": _ENDED, f"{prefix}__counts": True}
 
 
-def _of_chains(items: QuerySet[WorkItem]) -> Iterator[tuple[int, Place]]:
+def _of_chains(items: QuerySet[WorkItem]) -> Iterator[tuple[int, ProgramPlace]]:
     answers = Generation.objects.filter(work_item__in=items.order_by().values("pk"))
     for column, role in (("sample_judgement", Role.SAMPLES), ("hidden_judgement", Role.PROGRAM)):
         rows = answers.filter(**_judgeable(column)).order_by()
         for pk, item, step in rows.values_list(column, "work_item", "step"):
-            yield pk, Place(role, step + 1, work_item=item)
+            yield pk, ProgramPlace(role, step + 1, work_item=item)
     rows_of_items = items.filter(**_judgeable("judgement")).order_by()
     for pk, item, step in rows_of_items.values_list("judgement", "pk", "selected__step"):
-        yield pk, Place(Role.OUTCOME, (step or 0) + 1, work_item=item)
+        yield pk, ProgramPlace(Role.OUTCOME, (step or 0) + 1, work_item=item)
 
 
-def _of_sessions(sessions: QuerySet[Session]) -> Iterator[tuple[int, Place]]:
+def _of_sessions(sessions: QuerySet[Session]) -> Iterator[tuple[int, ProgramPlace]]:
     executed = sessions.filter(**_judgeable("judgement")).order_by()
     for pk, session, number in executed.values_list("judgement", "pk", "code_generations"):
-        yield pk, Place(Role.OUTCOME, number, session=session)
+        yield pk, ProgramPlace(Role.OUTCOME, number, session=session)
     scores = ProgramScore.objects.filter(
         session__in=sessions.order_by().values("pk"), **_judgeable("judgement")
     )
     for pk, session, number in scores.order_by().values_list("judgement", "session", "generation"):
-        yield pk, Place(Role.PROGRAM, number, session=session)
+        yield pk, ProgramPlace(Role.PROGRAM, number, session=session)
 
 
 def _count(found: SelectedPrograms) -> None:

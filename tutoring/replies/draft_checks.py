@@ -30,7 +30,7 @@ from benchmark.providers import (
 )
 from tutoring.checks import model_checker
 from tutoring.checks.contexts import draft_context
-from tutoring.checks.draft_checker import Question
+from tutoring.checks.draft_checker import DraftQuestion
 from tutoring.models import DraftCheckRequest, Session
 from tutoring.protocols import rules_of_session
 from tutoring.replies.model_drafts import OpenProvider
@@ -65,7 +65,7 @@ class _Check:
     """A claimed request with the question, the rules for its answer and the account of the call."""
 
     row: DraftCheckRequest
-    question: Question
+    question: DraftQuestion
     rules: RuleSet
     account: Account
 
@@ -126,7 +126,7 @@ def _read(claimed: DraftCheckRequest) -> _Check:
     session = row.session
     rules = rules_of_session(session)
     context = draft_context(session, list(session.events.all()), rules.tutor_may_say)
-    question = Question.about(row.text, context, rules)
+    question = DraftQuestion.about(row.text, context, rules)
     if session.state != Session.State.OPEN or question.basis != row.basis:
         raise _UnwantedError
     account = question.account(session)

@@ -72,7 +72,7 @@ class _DroppedError(Exception):
 
 
 @dataclass(frozen=True)
-class Draft:
+class ClaimedDraft:
     """A claimed request with what the turn of the tutor model needs."""
 
     row: DraftRequest
@@ -99,7 +99,7 @@ class _Outcome:
 class _Calls:
     """The calls of one turn: stored replies are read first."""
 
-    draft: Draft
+    draft: ClaimedDraft
     open_provider: OpenProvider
     read: int = field(default=0)
 
@@ -205,7 +205,7 @@ async def _renewing(claimed: DraftRequest) -> AsyncIterator[None]:
         task.cancel()
 
 
-def _read(claimed: DraftRequest) -> Draft:
+def _read(claimed: DraftRequest) -> ClaimedDraft:
     """Return what the turn needs. Raises CatalogueError, ModelSpecError, and ProviderError after too many claims."""
     row = DraftRequest.objects.select_related(
         "session__problem__dataset", "session__protocol", "session__model"
@@ -223,7 +223,7 @@ def _read(claimed: DraftRequest) -> Draft:
         account = replace(account, price=Price(**row.price))
     problem = row.session.problem
     assert problem is not None
-    return Draft(
+    return ClaimedDraft(
         row=row,
         spec=parse_model_spec(model.spec),
         parameters=Parameters.from_json(model.parameters or {}),
@@ -260,14 +260,14 @@ def _refuse_unwanted(claimed: DraftRequest, session: Session) -> None:
         raise _DroppedError
 
 
-def _refuse_call(draft: Draft) -> None:
+def _refuse_call(draft: ClaimedDraft) -> None:
     """Raise _DroppedError if the draft is not wanted any more, CapReachedError if a spending cap refuses the call."""
     _refuse_unwanted(draft.row, draft.row.session)
     caps.refuse(draft.account)
 
 
 @transaction.atomic
-def _store_call(draft: Draft, reply: ModelReply | None, broken_off: int) -> None:
+def _store_call(draft: ClaimedDraft, reply: ModelReply | None, broken_off: int) -> None:
     """Store a complete reply and the cost of its calls; None: no call was complete."""
     calls = [Spending(calls_broken_off=1)] * broken_off
     if reply is not None:

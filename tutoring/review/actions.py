@@ -252,7 +252,7 @@ class OwnReviewAction(ReviewAction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SaveDraft(OwnReviewAction):
+class SaveReview(OwnReviewAction):
     """An action that saves the labels so far and extends the lease of the slot. The audit log gets no entry."""
 
     content: Content

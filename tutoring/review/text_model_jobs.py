@@ -20,7 +20,7 @@ from tutoring.models import TextModelTraining
 from tutoring.review.text_model_training import (
     SUPPLEMENT,
     TRAINING_FILES,
-    Figures,
+    TextModelFigures,
     TooFewExamplesError,
     figures_of,
     is_of_this_site,
@@ -113,7 +113,7 @@ def _found_by(model: TextModel, examples: Sequence[Example]) -> list[tuple[Examp
     return found
 
 
-def _document(figures: Figures) -> dict[str, Any]:
+def _document(figures: TextModelFigures) -> dict[str, Any]:
     def share(one: Share) -> list[int]:
         return [one.hits, one.total]
 

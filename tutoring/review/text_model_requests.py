@@ -29,7 +29,7 @@ _JOBS = RowJobs("tutoring.review.text_model_jobs.perform_training", "training")
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingData:
     """The training data of the site: sessions with a settled review, and their tutors."""
 
     sessions: int
@@ -47,11 +47,11 @@ class Material:
         return ""
 
 
-def material_of_site() -> Material:
+def material_of_site() -> TrainingData:
     """Return the number of sessions with a settled review, and of their tutors."""
     settled = counted_review_outcomes(current_rule_set().version).exclude(verdict="")
     tutors = settled.order_by().values("session__tutor").distinct()
-    return Material(settled.count(), tutors.count())
+    return TrainingData(settled.count(), tutors.count())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -186,7 +186,7 @@ class ClauseFigures(NamedTuple):
     precision: Share
 
 
-class Figures(NamedTuple):
+class TextModelFigures(NamedTuple):
     """Recall and precision for each clause, the recall of all clauses, and the share of allowed messages flagged."""
 
     clauses: Sequence[ClauseFigures]
@@ -201,7 +201,7 @@ class Figures(NamedTuple):
         yield f"allowed messages flagged: {self.flagged}"
 
 
-def figures_of(pairs: Sequence[tuple[Example, frozenset[str]]], clauses: Sequence[str]) -> Figures:
+def figures_of(pairs: Sequence[tuple[Example, frozenset[str]]], clauses: Sequence[str]) -> TextModelFigures:
     """Return the figures of examples with the clauses that are found in each."""
     rows = []
     for clause in clauses:
@@ -210,7 +210,7 @@ def figures_of(pairs: Sequence[tuple[Example, frozenset[str]]], clauses: Sequenc
         rows.append(ClauseFigures(clause, recall, Share(hits, sum(clause in found for _, found in pairs))))
     labels = [clause in found for example, found in pairs for clause in example.labels]
     flagged = [bool(found) for example, found in pairs if not example.labels]
-    return Figures(rows, Share(sum(labels), len(labels)), Share(sum(flagged), len(flagged)))
+    return TextModelFigures(rows, Share(sum(labels), len(labels)), Share(sum(flagged), len(flagged)))
 
 
 def is_of_this_site(example: Example) -> bool:

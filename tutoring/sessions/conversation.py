@@ -1,6 +1,6 @@
 """The tutor's view of a session, read from its events.
 
-`TutorView` is everything that a blind tutor's page and socket may contain: no model name, price, token count, latency
+`PageView` is everything that a blind tutor's page and socket may contain: no model name, price, token count, latency
 or hidden test. Reviewers read the whole record (`tutoring.trajectories.trajectory`).
 """
 
@@ -168,7 +168,7 @@ class SessionStatus:
 
 
 @dataclass(frozen=True)
-class TutorView:
+class PageView:
     """Everything that the tutor's page of one session may show."""
 
     id: UUID
@@ -213,7 +213,7 @@ class TutorView:
         return render_to_string("tutoring/_status.html", {"view": self})
 
 
-def tutor_view(session: Session, conversation: bool = True) -> TutorView:
+def tutor_view(session: Session, conversation: bool = True) -> PageView:
     """Return the session as its tutor may see it. Raises RefusedError for an imported session.
 
     With `conversation=False`, `events` and the text of the active reply are empty: rendering them is most of the work,
@@ -226,7 +226,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
     shown = [event for event in context.events if event.kind in SHOWN_TO_TUTORS]
     unfinished = context.unfinished_reply
     outage = reply_outage(unfinished) if unfinished else None
-    return TutorView(
+    return PageView(
         id=session.pk,
         number=session.number or 1,
         opened_at=session.opened_at,

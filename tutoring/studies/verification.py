@@ -12,7 +12,7 @@ from tutoring.studies.design import parse_frozen
 
 
 @dataclass(frozen=True)
-class Verification:
+class StudyVerification:
     """The result of a verification. `faults` has a sentence for each difference; none means that all rows agree."""
 
     rows: int
@@ -24,7 +24,7 @@ class Verification:
         return {"rows": self.rows, "replacements": self.replacements, "faults": list(self.faults)}
 
 
-def verify(study: Study) -> Verification:
+def verify(study: Study) -> StudyVerification:
     """Return whether the stored design has its hash and every stored row is the computed one.
 
     Replacements are checked against the rows that they replace.
@@ -68,7 +68,7 @@ def verify(study: Study) -> Verification:
         f"A row of {_cell(key)} is stored, but the seed gives none."
         for key in stored.keys() - expected.keys()
     ]
-    return Verification(len(expected), replacements, tuple(faults))
+    return StudyVerification(len(expected), replacements, tuple(faults))
 
 
 def _cell(key: tuple[str, str, int]) -> str:

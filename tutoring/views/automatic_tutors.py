@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from benchmark.models import Run
-from benchmark.plots import POINTS, Estimate, PlanePlot, PlanePoint
+from benchmark.plots import POINTS, PlanePlot, PlanePoint, PlaneValue
 from benchmark.views.access import MAXIMUM_RUNS, listed_runs, runs_from_query
 from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots, simulated_mark
@@ -87,7 +87,7 @@ def _plane(figures: TutorFigures) -> PlanePlot | None:
         if arm.gain is None or arm.leaks is None:
             continue
         leak, gain = arm.leaks.index, arm.gain.difference
-        across, down = Estimate(leak.mean, *leak.interval.interval), Estimate(gain.mean, *gain.interval)
+        across, down = PlaneValue(leak.mean, *leak.interval.interval), PlaneValue(gain.mean, *gain.interval)
         kind = 2 if arm.is_people else 0
         points.append(PlanePoint(f"{arm.name} → {arm.student}", across, down, arm.gain.problems, kind))
     if not points:

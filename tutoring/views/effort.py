@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, has_role, requires_role
-from benchmark.plots import DOLLARS, POINTS, Estimate, PlanePlot, PlanePoint
+from benchmark.plots import DOLLARS, POINTS, PlanePlot, PlanePoint, PlaneValue
 from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots, simulated_mark
 from tutoring.arms.human_sessions import FORM
@@ -68,8 +68,8 @@ def _plane(figures: EffortFigures) -> PlanePlot | None:
     points = [
         PlanePoint(
             one.arm,
-            Estimate(one.dollars),
-            Estimate(one.gain.difference, one.gain.low, one.gain.high),
+            PlaneValue(one.dollars),
+            PlaneValue(one.gain.difference, one.gain.low, one.gain.high),
             one.gain.problems,
         )
         for one in figures.plane

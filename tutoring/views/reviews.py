@@ -28,7 +28,7 @@ from tutoring.review.actions import (
     Assign,
     ClaimNext,
     RaiseFlag,
-    SaveDraft,
+    SaveReview,
     Skip,
     SubmitReview,
     Withdraw,
@@ -301,21 +301,21 @@ withdraw = _with_text(
 @command(*REVIEWING)
 def save_draft(request: HttpRequest, review_id: UUID) -> str:
     """Save the draft of a review. Fields: command, and those of tutoring.review.content.read_form."""
-    _execute_with_labels(SaveDraft, request, review_id)
+    _execute_with_labels(SaveReview, request, review_id)
     return reverse("review", args=[review_id])
 
 
 @command(*REVIEWING)
 def submit(request: HttpRequest, review_id: UUID) -> str:
     """Submit a review. Fields as for the draft, which is saved even if the submission is refused."""
-    _execute_with_labels(SaveDraft, request, review_id)
+    _execute_with_labels(SaveReview, request, review_id)
     adjudicates = Review.objects.values_list("adjudicates", flat=True).get(pk=review_id)
     _execute_with_labels(Adjudicate if adjudicates else SubmitReview, request, review_id)
     return reverse("review", args=[review_id])
 
 
 def _execute_with_labels(
-    action: type[SaveDraft | SubmitReview], request: HttpRequest, review_id: UUID
+    action: type[SaveReview | SubmitReview], request: HttpRequest, review_id: UUID
 ) -> None:
     """Execute an action on the person's own review with the labels in the form."""
     person = person_of(request)

@@ -29,7 +29,7 @@ from tutoring.actions import (
     InsertDraft,
     RequestDraft,
     RunSamples,
-    SaveDraft,
+    SaveUnsentText,
     SendMessage,
     StartSession,
     StopReply,
@@ -218,7 +218,7 @@ def save_draft(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """
     text, revision = text_field(request, "text"), number_field(request, "revision", default="0")
     try:
-        saved = SaveDraft(session_id, person_of(request), text, revision).execute()
+        saved = SaveUnsentText(session_id, person_of(request), text, revision).execute()
     except DraftChangedError as changed:
         other = {"text": changed.draft.text, "revision": changed.draft.revision}
         return JsonResponse({"accepted": False, "message": str(changed), "draft": other}, status=409)

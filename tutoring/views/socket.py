@@ -30,8 +30,8 @@ from tutoring.notifications import TextChunk, person_group, session_group
 from tutoring.notifications.chunk_broadcaster import chunk_broadcaster
 from tutoring.protocols import rules_of_session
 from tutoring.sessions.conversation import (
+    PageView,
     PartialReply,
-    TutorView,
     active_reply,
     chunks_after,
     event_view,
@@ -328,7 +328,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         return messages
 
 
-def status_message(view: TutorView) -> Message:
+def status_message(view: PageView) -> Message:
     """Return the message that updates buttons, budget and composer of the page."""
     return {
         "type": "status",

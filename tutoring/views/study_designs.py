@@ -18,7 +18,7 @@ from benchmark.models.problems import Tier
 from tutoring.arms.methods import PREFIX
 from tutoring.models import Protocol, Study
 from tutoring.sessions.context import RefusedError
-from tutoring.studies.actions import AmendStudy, FreezeStudy, SaveDraft
+from tutoring.studies.actions import AmendStudy, FreezeStudy, SaveDesign
 from tutoring.studies.design import OUTCOMES, DesignError, design_faults, parse_design, parse_frozen
 from tutoring.views.requests import person_of, text_field
 from tutoring.views.studies import find_study, for_admins, study_command
@@ -83,7 +83,7 @@ def save_study(request: HttpRequest) -> HttpResponse:
     study_id = int(text) if text.isdecimal() else None
     former = find_study(request, study_id) if study_id is not None else None
     try:
-        saved = SaveDraft(person_of(request), values, study_id).execute()
+        saved = SaveDesign(person_of(request), values, study_id).execute()
     except DesignError as error:
         faults = faults_by_form_field(design_faults(values))
         return _page(request, values, faults, study=former, general=error.faults)

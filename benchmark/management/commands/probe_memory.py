@@ -24,9 +24,9 @@ from benchmark.management.progress import progress_bar
 from benchmark.memorisation import (
     DEFAULT_SEED,
     KINDS,
-    Author,
-    Design,
-    Material,
+    ProbeDesign,
+    ProbedModel,
+    ProbePlan,
     paid_for,
     plan_probes,
     requests_for,
@@ -81,8 +81,10 @@ class Command(BaseCommand):
                 f"{dataset.name} holds problems of imported runs, which have no statements. Import {dataset.known_as}."
             )
         model = chosen_model(options)
-        author = Author(model.spec, model.parameters)
-        design = Design([options["kind"]] if options["kind"] else KINDS, options["draws"], options["seed"])
+        author = ProbedModel(model.spec, model.parameters)
+        design = ProbeDesign(
+            [options["kind"]] if options["kind"] else KINDS, options["draws"], options["seed"]
+        )
         chosen = _choose(dataset, options["problems"], options["limit"])
         material = plan_probes(dataset, chosen, author, design)
         if not material.probes:
@@ -98,7 +100,7 @@ class Command(BaseCommand):
         except (AlreadyRunningError, ProviderError) as error:
             raise CommandError(str(error)) from None
 
-    def _print_estimates(self, material: Material, model: ChosenModel, options: dict[str, Any]) -> None:
+    def _print_estimates(self, material: ProbePlan, model: ChosenModel, options: dict[str, Any]) -> None:
         there = {row.key for row in material.stored()}
         prompts = [probe.prompt for probe in material.probes if probe.key not in there]
         estimates = estimate_prompts(prompts, model.parameters)
@@ -112,7 +114,9 @@ class Command(BaseCommand):
         )
         self.stdout.write("\n".join(estimates_table(estimates, price)))
 
-    def _probe(self, material: Material, author: Author, model: ChosenModel, options: dict[str, Any]) -> None:
+    def _probe(
+        self, material: ProbePlan, author: ProbedModel, model: ChosenModel, options: dict[str, Any]
+    ) -> None:
         there = material.stored()
         tracker = spend_tracker(options, model, paid_for(there))
         with progress_bar(total=len(material.probes), initial=len(there), unit="probe") as bar:
@@ -123,7 +127,7 @@ class Command(BaseCommand):
             raise CommandError("\n".join([*reasons, "Not finished. Repeat the command to continue."]))
 
     def _print_result(
-        self, material: Material, author: Author, tracker: SpendTracker, options: dict[str, Any]
+        self, material: ProbePlan, author: ProbedModel, tracker: SpendTracker, options: dict[str, Any]
     ) -> None:
         stored = material.stored()
         cutoff = options["cutoff"] or author.cutoff()

@@ -12,7 +12,7 @@ from benchmark.management.arguments import find_dataset, find_run, not_negative,
 from benchmark.management.progress import progress_bar
 from benchmark.oracles.candidates import (
     RANKINGS,
-    Figures,
+    CandidateFigures,
     NamedCandidate,
     VerifiedCandidate,
     candidates_of_run,
@@ -121,7 +121,7 @@ class Command(BaseCommand):
             raise CommandError(skipped[0]["reason"])
 
     def _print(
-        self, verified: Sequence[VerifiedCandidate], found: Figures, skipped: list[dict[str, str]]
+        self, verified: Sequence[VerifiedCandidate], found: CandidateFigures, skipped: list[dict[str, str]]
     ) -> None:
         rows = [("problem", "candidate", "official", "samples", "tests", "smallest failing input")]
         for one in verified:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmark.growth import Growth, growth_of, has_sizes, measured_curve
-from benchmark.growth.measuring import Measured
+from benchmark.growth.measuring import MeasuredSeries
 from benchmark.judging import source_hash, store_submission
 from benchmark.methods.slow import STARTS
 from benchmark.models import Generation, GrowthCurve, Run, SlowComparison, Submission, WorkItem
@@ -275,7 +275,7 @@ def _changes(before: Growth, after: Growth) -> tuple[float | None, float | None]
     return change, _speed_ratio(first, second)
 
 
-def _speed_ratio(first: Measured, second: Measured) -> float | None:
+def _speed_ratio(first: MeasuredSeries, second: MeasuredSeries) -> float | None:
     times = [{point.size: point.seconds for point in one.points} for one in (first, second)]
     common = times[0].keys() & times[1].keys()
     if not common:

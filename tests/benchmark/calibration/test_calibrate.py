@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from benchmark import calibration
 from benchmark.calibration import Calibration, Cell, Result
 from benchmark.calibration.arms import NEUTRAL
-from benchmark.calibration.intervals import World
+from benchmark.calibration.intervals import ArmPair
 from benchmark.calibration.registry import Covered
 
 
@@ -98,6 +98,6 @@ def test_names_and_numbers_that_mean_nothing_are_refused() -> None:
 
 @pytest.mark.slow
 def test_the_true_rates_of_a_world_are_those_of_many_studies() -> None:
-    world = World(-1.0, 1.0)
+    world = ArmPair(-1.0, 1.0)
     arms = world.studies(np.random.default_rng(1), 4_000, 40)
     assert [arm.mean() for arm in arms] == pytest.approx(world.rates, abs=0.004)

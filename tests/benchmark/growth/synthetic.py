@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import judge
-from benchmark.growth.measuring import Measured, MeasuredProgram, measure_series
+from benchmark.growth.measuring import MeasuredProgram, MeasuredSeries, measure_series
 from benchmark.growth.sizes import SizeParameter
 from benchmark.suites.recipes import SuiteProgram
 
@@ -24,7 +24,7 @@ NUMBERS = SuiteProgram(
 )
 
 
-def measured(path: Path, *, limit: float = 0.4, budget: float = 10.0) -> Measured:
+def measured(path: Path, *, limit: float = 0.4, budget: float = 10.0) -> MeasuredSeries:
     """Return the measured series of a program."""
     program = MeasuredProgram({path.name: path.read_text()}, judge.language_of(path))
     parameter = SizeParameter("n", NUMBERS, "{size} {seed}", 10**6)

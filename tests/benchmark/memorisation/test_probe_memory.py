@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmark.memorisation import Author
-from benchmark.memorisation.scoring import MOST_OTHERS, Place, others_of, score
+from benchmark.memorisation import ProbedModel
+from benchmark.memorisation.scoring import MOST_OTHERS, ProblemOrigin, others_of, score
 from benchmark.memorisation.texts import share_of, split_sample, split_statement
 from benchmark.models import Dataset, LanguageModel, MemoryProbe, Problem, Run, TestCase, WorkItem, blobs
 from benchmark.providers import Parameters, parse_model_spec
@@ -241,12 +241,13 @@ def test_a_sample_is_split_at_a_line_and_a_long_line_at_a_blank() -> None:
 
 def test_others_are_of_the_contest_else_of_the_tier_else_any() -> None:
     places = {
-        1: Place("A", "gold"), 2: Place("A", "silver"), 3: Place("B", "gold"), 4: Place("", ""), 5: Place("C", "iron"),
+        1: ProblemOrigin("A", "gold"), 2: ProblemOrigin("A", "silver"),
+        3: ProblemOrigin("B", "gold"), 4: ProblemOrigin("", ""), 5: ProblemOrigin("C", "iron"),
     }  # fmt: skip
     assert others_of(1, places, 0) == [2]
     assert others_of(3, places, 0) == [1]
     assert sorted(others_of(4, places, 0)) == [1, 2, 3, 5]
-    many = {number: Place("A", "") for number in range(50)}
+    many = {number: ProblemOrigin("A", "") for number in range(50)}
     chosen = others_of(7, many, 1)
     assert len(set(chosen)) == MOST_OTHERS
     assert 7 not in chosen
@@ -316,12 +317,12 @@ def test_reports_have_a_column_for_each_side_of_the_cutoff(
 
 
 def test_the_cutoff_is_that_of_the_newest_row_or_the_known_one(db: None) -> None:
-    author = Author(parse_model_spec("openai:gpt-4o-2024-05-13"), Parameters(temperature=0.5))
+    author = ProbedModel(parse_model_spec("openai:gpt-4o-2024-05-13"), Parameters(temperature=0.5))
     assert (author.row(), author.cutoff()) == (None, date(2023, 10, 31))
     row = LanguageModel.objects.create(label="o", spec=str(author.spec), parameters={"temperature": 0.5})
     LanguageModel.objects.create(label="o", version=2, spec=str(author.spec), cutoff=date(2023, 9, 1))
     assert (author.row(), author.cutoff()) == (row, date(2023, 9, 1))
-    assert Author(parse_model_spec("openai:unheard-of"), Parameters()).cutoff() is None
+    assert ProbedModel(parse_model_spec("openai:unheard-of"), Parameters()).cutoff() is None
 
 
 def test_the_package_is_documented() -> None:

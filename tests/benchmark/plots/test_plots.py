@@ -16,13 +16,13 @@ from benchmark.plots import (
     Curve,
     CurvePlot,
     CurvePoint,
-    Estimate,
     ForestPlot,
     ForestRow,
     HeatMap,
     HeatRow,
     PlanePlot,
     PlanePoint,
+    PlaneValue,
     Plot,
     sparkline,
 )
@@ -49,15 +49,15 @@ FOREST = ForestPlot(
 PLANE = PlanePlot(
     name="plane", title=NAME, x_scale=DOLLARS, y_scale=POINTS, x_name="dollars", y_name="gain, points",
     points=[
-        PlanePoint(NAME, Estimate(0.25), Estimate(0.1, -0.025, 0.3), 12),
-        PlanePoint("free", Estimate(0.0), Estimate(-0.2, -0.4, 0.1), 8),
+        PlanePoint(NAME, PlaneValue(0.25), PlaneValue(0.1, -0.025, 0.3), 12),
+        PlanePoint("free", PlaneValue(0.0), PlaneValue(-0.2, -0.4, 0.1), 8),
     ],
 )  # fmt: skip
 LEAKS = PlanePlot(
     name="leaks", title=NAME, x_scale=POINTS, y_scale=POINTS, x_name="leak & more", y_name="gain",
     points=[
-        PlanePoint(NAME, Estimate(0.5, 0.4, 0.6), Estimate(-0.1, -0.2, 0.05), 12, kind=2),
-        PlanePoint("second", Estimate(0.0, -0.05, 0.05), Estimate(0.3, 0.2, 0.4), 8),
+        PlanePoint(NAME, PlaneValue(0.5, 0.4, 0.6), PlaneValue(-0.1, -0.2, 0.05), 12, kind=2),
+        PlanePoint("second", PlaneValue(0.0, -0.05, 0.05), PlaneValue(0.3, 0.2, 0.4), 8),
     ],
 )  # fmt: skip
 HEAT = HeatMap(
@@ -242,6 +242,6 @@ def test_a_plane_places_points_by_both_values_and_names_them_in_its_legend_and_t
 def test_a_plane_of_free_arms_has_an_axis() -> None:
     free = PlanePlot(
         name="plane", title="", x_scale=DOLLARS, y_scale=POINTS, x_name="x", y_name="y",
-        points=[PlanePoint("one", Estimate(0.0), Estimate(0.0, 0.0, 0.0), 1)],
+        points=[PlanePoint("one", PlaneValue(0.0), PlaneValue(0.0, 0.0, 0.0), 1)],
     )  # fmt: skip
     assert "nan" not in free.drawing().svg()

@@ -17,6 +17,11 @@ import benchmark.providers.openai_chat  # noqa: E402, F401
 import config.urls  # noqa: E402, F401
 import tests.benchmark.runs.bank  # noqa: E402, F401  (and what it needs of the tests)
 from benchmark.providers.endpoint import trusted_certificates  # noqa: E402
+from tutoring.rules.detectors import detectors  # noqa: E402
+from tutoring.rules.sentence_vectors import sentence_vectors  # noqa: E402
 
-trusted_certificates()  # is kept by the process
+# What the process keeps: each command that checks messages would load it again.
+trusted_certificates()
+detectors()
+sentence_vectors(["Look at the sample."])
 gc.freeze()

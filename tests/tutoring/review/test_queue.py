@@ -25,7 +25,7 @@ from tutoring.review.actions import (
     Assign,
     ClaimNext,
     RaiseFlag,
-    SaveDraft,
+    SaveReview,
     Skip,
     Withdraw,
 )
@@ -94,7 +94,7 @@ def test_a_slot_with_an_expired_lease_goes_to_another_reviewer_and_the_draft_sta
     session = recorded()
     late = claim(rita)
     draft = Content((MessageLabels(1, ("A1",)),))
-    SaveDraft(person=rita, command=uuid4(), review_id=late.pk, content=draft).execute()
+    SaveReview(person=rita, command=uuid4(), review_id=late.pk, content=draft).execute()
     end_lease(late)
     review(rolf), review(judy)
     assert ReviewOutcome.objects.get().verdict == "compliant"
@@ -169,7 +169,7 @@ def test_a_withdrawn_assignment_frees_its_slot_and_keeps_the_draft(
     assign(ada, session, rolf)
     held = Review.objects.get(reviewer=rita)
     draft = Content((MessageLabels(1, ("A1",)),))
-    SaveDraft(person=rita, command=uuid4(), review_id=held.pk, content=draft).execute()
+    SaveReview(person=rita, command=uuid4(), review_id=held.pk, content=draft).execute()
 
     def withdraw(person: User, review_id: UUID, reason: str) -> None:
         Withdraw(person=person, command=uuid4(), review_id=review_id, reason=reason).execute()
@@ -311,7 +311,7 @@ def test_a_submitted_review_is_final(recorded: SessionFactory, rita: User):
     recorded("Go on.")
     done = review(rita, "A1")
     with pytest.raises(RefusedError, match="is submitted"):
-        SaveDraft(person=rita, command=uuid4(), review_id=done.pk, content=Content()).execute()
+        SaveReview(person=rita, command=uuid4(), review_id=done.pk, content=Content()).execute()
     with pytest.raises(RefusedError, match="is submitted"):
         submit(done, reading(done.session))
     with pytest.raises(TypeError, match="never deleted"):
@@ -330,7 +330,7 @@ def test_others_reviews_do_not_exist(recorded: SessionFactory, rita: User, rolf:
     recorded()
     held = claim(rita)
     with pytest.raises(Review.DoesNotExist):
-        SaveDraft(person=rolf, command=uuid4(), review_id=held.pk, content=Content()).execute()
+        SaveReview(person=rolf, command=uuid4(), review_id=held.pk, content=Content()).execute()
 
 
 def test_invalidated_sessions_are_not_reviewed(recorded: SessionFactory, rita: User, ada: User):
@@ -369,7 +369,7 @@ def test_active_time_caps_long_pauses(recorded: SessionFactory, rita: User):
     for pause in (30, 3600):
         earlier = timezone.now() - timedelta(seconds=pause)
         Review.objects.filter(pk=held.pk).update(saved_at=earlier)
-        SaveDraft(person=rita, command=uuid4(), review_id=held.pk, content=Content()).execute()
+        SaveReview(person=rita, command=uuid4(), review_id=held.pk, content=Content()).execute()
     held.refresh_from_db()
     assert 150 <= held.active_seconds <= 160
 

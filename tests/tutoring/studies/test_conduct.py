@@ -31,7 +31,7 @@ from tutoring.studies.actions import (
     OfferNext,
     RecordDeviation,
     ReportProblem,
-    SaveDraft,
+    SaveDesign,
     StartAssigned,
     StopStudy,
     StudyRefusedError,
@@ -65,14 +65,14 @@ def test_freezing_stores_every_cell_and_freezes_the_model(
 def test_a_draft_is_changed_until_it_is_frozen(
     freeze: FreezeFactory, problems: list[Problem], ada: User, rosa: User
 ):
-    draft = SaveDraft(ada, design_data()).execute()
-    again = SaveDraft(ada, design_data(title="Another")).execute()
+    draft = SaveDesign(ada, design_data()).execute()
+    again = SaveDesign(ada, design_data(title="Another")).execute()
     assert (again.pk, again.title, again.state) == (draft.pk, "Another", Study.State.DRAFT)
     assert freeze().pk == draft.pk
     with pytest.raises(DesignError, match="is frozen already and does not change"):
-        SaveDraft(ada, design_data()).execute()
+        SaveDesign(ada, design_data()).execute()
     with pytest.raises(PermissionDenied):
-        SaveDraft(rosa, design_data()).execute()
+        SaveDesign(rosa, design_data()).execute()
 
 
 @pytest.mark.parametrize(

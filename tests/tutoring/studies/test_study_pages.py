@@ -38,7 +38,7 @@ from tutoring.models import (
     Study,
 )
 from tutoring.studies import runs
-from tutoring.studies.actions import SaveDraft
+from tutoring.studies.actions import SaveDesign
 from tutoring.studies.flow import study_flow
 from tutoring.studies.offers import Offer
 from tutoring.studies.upkeep import advance_studies
@@ -394,7 +394,7 @@ def test_queries_of_the_pages_do_not_depend_on_the_rows(
 
 
 def test_drafts_list_their_next_step(admin: Client, ada: User):
-    SaveDraft(ada, design_data()).execute()
+    SaveDesign(ada, design_data()).execute()
     shown = page(admin, "/studies/")
     assert "Complete the design, look at its power, and freeze it." in shown
 
@@ -517,7 +517,7 @@ def test_a_design_that_can_have_no_result_warns_before_freezing(
     freeze()  # makes the rows that the draft names
     names = [f"tutor-{number}" for number in range(4)]
     data = design_data(name="few", problems={"dataset": "practice"}, tutors=names, stopping=E_VALUE)
-    draft = SaveDraft(ada, data).execute()
+    draft = SaveDesign(ada, data).execute()
     sentence = (
         "The e-value cannot reach 20: this needs at least 8 pairs that differ in one direction, and the design "
         "has 6."
@@ -607,7 +607,7 @@ def test_a_draft_lists_problems_that_its_tutors_know_before_it_is_frozen(
     study = freeze(tutors=[one.username for one in tutors[:2]])
     finish(begin(tutors[0]), solved=True)
     data = design_data(name="again", problems={"dataset": "practice"}, tutors=["tutor-0", "tutor-1"])
-    draft = SaveDraft(ada, data).execute()
+    draft = SaveDesign(ada, data).execute()
     shown = page(admin, f"/studies/{draft.pk}/")
     assert "Before this design can be frozen" in shown
     assert "had a session on it before" in shown

@@ -18,7 +18,7 @@ from tutoring.models import Protocol, Study
 from tutoring.protocols import PRESETS, freeze
 from tutoring.rules import current_rule_set
 from tutoring.sessions.context import RefusedError
-from tutoring.studies.actions import FreezeStudy, SaveDraft
+from tutoring.studies.actions import FreezeStudy, SaveDesign
 from tutoring.studies.analysis import visible_figures
 from tutoring.studies.design import DesignError, parse_design
 from tutoring.studies.rehearsal import rehearse
@@ -140,7 +140,7 @@ class Command(BaseCommand):
             "rehearsal": True,
         }
         if not Study.objects.filter(name=DRAFT).exists():
-            SaveDraft(None, {**values, "name": DRAFT, "title": "Simulated draft: change me"}).execute()
+            SaveDesign(None, {**values, "name": DRAFT, "title": "Simulated draft: change me"}).execute()
         self._say("Freezing the design.")
         return FreezeStudy(None, parse_design(values), accept_gate=True).execute()
 

@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.judging import (
-    Estimate,
     RejudgingError,
+    RejudgingEstimate,
     apply_rejudging,
     changes_of,
     discard_rejudging,
@@ -300,7 +300,7 @@ def _document(rejudging: Rejudging) -> dict[str, Any]:
 
 
 def _plan_document(
-    selected: SelectedPrograms, work: Estimate, changes: list[dict[str, Any]], workers: int
+    selected: SelectedPrograms, work: RejudgingEstimate, changes: list[dict[str, Any]], workers: int
 ) -> dict[str, Any]:
     return {
         "judgements": work.judgements,
@@ -316,7 +316,7 @@ def _plan_document(
 
 
 def _plan_lines(
-    selected: SelectedPrograms, work: Estimate, changes: list[dict[str, Any]], workers: int
+    selected: SelectedPrograms, work: RejudgingEstimate, changes: list[dict[str, Any]], workers: int
 ) -> list[str]:
     lines = [
         f"{work.judgements} stored verdicts in {selected.runs} runs, {selected.sessions} sessions and "

@@ -5,7 +5,7 @@ command line, which operators give.
 """
 
 from tutoring.studies.actions.base import StudyRefusedError, lock_study, require_admin
-from tutoring.studies.actions.designs import AmendStudy, FreezeStudy, SaveDraft
+from tutoring.studies.actions.designs import AmendStudy, FreezeStudy, SaveDesign
 from tutoring.studies.actions.deviations import (
     SETTLING,
     RecordDeviation,
@@ -24,7 +24,7 @@ __all__ = [
     "OfferNext",
     "RecordDeviation",
     "ReportProblem",
-    "SaveDraft",
+    "SaveDesign",
     "StartAssigned",
     "StopStudy",
     "StudyRefusedError",

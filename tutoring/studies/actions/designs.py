@@ -21,7 +21,7 @@ from tutoring.studies.resolution import Resolution, resolve
 
 
 @dataclass(frozen=True)
-class SaveDraft:
+class SaveDesign:
     """An action that stores the JSON values of a design as a draft. They may have faults, except in the name.
 
     The values replace the draft `study_id`, or else the draft with the same name.
