@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmark.text.storable import storable
 from tutoring.rules.detection import WARNING, Detection, MessageContext
 from tutoring.rules.rule_set import RuleSet
 
@@ -116,5 +115,6 @@ def _quoted(one: dict[str, Any], text: str) -> Detection | None:
 
 
 def _detection(one: dict[str, Any], start: int, end: int) -> Detection:
-    reason = storable(str(one.get("reason") or "no reason given")[:_LONGEST_REASON])
+    reason = str(one.get("reason") or "no reason given")[:_LONGEST_REASON].replace("\0", "")
+    reason = reason.encode("utf-8", "ignore").decode()  # no database stores half of a surrogate pair
     return detection(str(one["clause"]), start, end, reason)
