@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -183,6 +184,12 @@ class ApplicabilityLabel(models.Model):
 
     def __str__(self) -> str:
         return f"{self.value} for {self.placement} by {self.by}"
+
+    def save(self, *arguments: Any, **options: Any) -> None:
+        """Store the label. Raises TypeError after the first draw of the replay."""
+        if self.placement.state.run.labels_fixed:
+            raise TypeError("A label of a hint is neither stored nor changed after the first draw of the replay.")
+        super().save(*arguments, **options)
 
 
 class ReplayDraw(models.Model):

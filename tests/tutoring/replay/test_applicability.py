@@ -128,6 +128,8 @@ def test_a_label_can_be_changed_until_the_first_draw_and_never_after_it(
             with pytest.raises(RefusedError, match=LABELS_FIXED):
                 label(reviewer, placement, "yes")
         assert not waiting_for(rolf)
+        with pytest.raises(TypeError, match="after the first draw"):
+            placement.labels.update_or_create(reviewer=rita, defaults={"value": "yes"})
     assert [one.value for one in placement.labels.all()] == ["partly"]
 
 
