@@ -164,8 +164,9 @@ function focusReason(item) {
   missingReason(item).focus();
 }
 
+/** Press the control as its key does: a second press takes the choice back, except the verdict, which is required. */
 function toggle(control) {
-  const selected = control.type === "radio" && control.checked;
+  const selected = control.type === "radio" && control.checked && control.name !== "verdict";
   control.checked = selected ? false : control.type === "radio" || !control.checked;
   control.dispatchEvent(new Event("change", { bubbles: true }));
 }
