@@ -188,7 +188,9 @@ class ApplicabilityLabel(models.Model):
     def save(self, *arguments: Any, **options: Any) -> None:
         """Store the label. Raises TypeError after the first draw of the replay."""
         if self.placement.state.run.labels_fixed:
-            raise TypeError("A label of a hint is neither stored nor changed after the first draw of the replay.")
+            raise TypeError(
+                "A label of a hint is neither stored nor changed after the first draw of the replay."
+            )
         super().save(*arguments, **options)
 
 
