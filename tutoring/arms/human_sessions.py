@@ -78,6 +78,11 @@ def of_version(text: str, study: str, version: int) -> str:
     return ",".join(f"{own}@{version}" if one.replace(" ", "") == own else one for one in conditions) or text
 
 
+def narrowed(text: str, condition: str) -> str:
+    """Return the text with a further condition."""
+    return condition if text.strip() == "all" else f"{text},{condition}"
+
+
 def uncounted_by(text: str) -> QuerySet[Assignment, Any]:
     """Return the ids of sessions of running studies, and of rehearsals unless the text names a study."""
     return locked_sessions() if _names(text, "study") else locked_sessions() | rehearsed_sessions()

@@ -9,7 +9,13 @@ from benchmark.reports.formatting import INTERVAL_NAMES
 from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
 from tutoring.arms.figures.contrasts import Contrast, Rate
-from tutoring.arms.figures.documents import contrast_json, left_out_json, left_out_lines, rate_json
+from tutoring.arms.figures.documents import (
+    contrast_json,
+    difference_text,
+    left_out_json,
+    left_out_lines,
+    rate_json,
+)
 from tutoring.automatic_tutors.estimation import BlindingIndex
 from tutoring.automatic_tutors.figures import GainMatrix, GuardCounts, MeasuredLeaks, TutorArm, TutorFigures
 from tutoring.models.payloads import GUARD_DECISIONS
@@ -106,9 +112,8 @@ def leaks_text(found: MeasuredLeaks | None) -> str:
 def _difference(one: Contrast | None) -> str:
     if one is None:
         return "unknown"
-    low, high = one.difference.interval
-    detectable = f", detectable from {100 * one.detectable:.0f}" if one.not_significant else ""
-    return f"{100 * one.difference.mean:+z.0f} ({100 * low:+z.0f} to {100 * high:+z.0f}){detectable}"
+    detectable = one.detectable if one.not_significant else None
+    return difference_text(one.difference.mean, *one.difference.interval, detectable)
 
 
 def _rate(one: Rate | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from benchmark.metrics import RatioSet
 from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
-from tutoring.arms.figures.documents import left_out_json, left_out_lines, range_text
+from tutoring.arms.figures.documents import difference_text, left_out_json, left_out_lines, range_text
 from tutoring.effort.figures import EffortFigures, GroupEffort
 from tutoring.studies.estimation import Contrast
 
@@ -55,8 +55,7 @@ def figures_text(figures: EffortFigures) -> str:
         plane += [
             (
                 one.arm,
-                f"{100 * one.gain.difference:+z.0f} ({100 * one.gain.low:+z.0f} to {100 * one.gain.high:+z.0f})"
-                f"{_detectable(one.gain)}",
+                _gain(one.gain),
                 "unknown" if one.dollars is None else f"{one.dollars:.2f}",
             )
             for one in figures.plane
@@ -71,8 +70,9 @@ def figures_text(figures: EffortFigures) -> str:
     return "\n".join([*lines, *left_out_lines(figures.left_out)])
 
 
-def _detectable(gain: Contrast) -> str:
-    return f", detectable from {100 * gain.detectable:.0f}" if gain.not_significant else ""
+def _gain(one: Contrast) -> str:
+    detectable = one.detectable if one.not_significant else None
+    return difference_text(one.difference, one.low, one.high, detectable)
 
 
 def ratio(found: RatioSet | None) -> str:

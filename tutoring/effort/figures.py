@@ -19,7 +19,7 @@ from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.ledger import Account
 from benchmark.models.spending import MICRO
 from tutoring.arms.figures.rows import PEOPLE, LeftOut, no_sessions, sessions_address, uncounted_sessions
-from tutoring.arms.human_sessions import human_sessions, origin_warnings
+from tutoring.arms.human_sessions import human_sessions, narrowed, origin_warnings
 from tutoring.effort.learning import LearningSlope, OrderedSession, learning_slope
 from tutoring.effort.projection import VERSION
 from tutoring.models import Arm, Session, SessionEffort, Study
@@ -165,8 +165,7 @@ def _address(text: str, sessions: Sequence[Session], study: Study | None) -> str
     else:
         assert first.protocol is not None
         group = f"model={first.model_spec},protocol={first.protocol.name}@{first.protocol.version}"
-    otherwise = group if text == "all" else f"{text},{group}"
-    return sessions_address([one.pk for one in sessions], otherwise=otherwise)
+    return sessions_address([one.pk for one in sessions], otherwise=narrowed(text, group))
 
 
 def _group(

@@ -14,6 +14,7 @@ from tutoring.arms.figures.rows import (
     PEOPLE,
     LeftOut,
     filter_address,
+    later_attempts,
     no_sessions,
     sessions_address,
     uncounted_sessions,
@@ -177,10 +178,7 @@ def _sessions(text: str) -> tuple[list[Session], list[LeftOut]]:
     except SettingsError as error:
         raise LadderError(str(error)) from None
     if not names_attempts(text):
-        if later := counted.exclude(number=1).count():
-            reason = "a later attempt of the same person (attempt=any counts it)"
-            address = filter_address("attempt=later" if text == "all" else f"{text},attempt=later")
-            left_out.append(LeftOut(PEOPLE, "sessions", later, reason, address))
+        left_out += later_attempts(text, counted)
         counted = counted.filter(number=1)
     return list(counted.select_related("model").order_by("tutor", "opened_at", "pk")), left_out
 

@@ -7,7 +7,7 @@ from collections import Counter
 from benchmark.reports.formatting import INTERVAL_NAMES
 from tutoring.models import Deviation, Study
 from tutoring.studies.analysis import Figures
-from tutoring.studies.design import FrozenDesign, parse_frozen
+from tutoring.studies.design import Design, FrozenDesign, parse_frozen
 from tutoring.studies.flow import Flow
 from tutoring.studies.preregistration import analysis_plan, arm_text, assumptions
 
@@ -26,12 +26,16 @@ _MCNEMAR = (
 )
 
 
-LAST_PROGRAM = (
+_LAST_PROGRAM = (
     "A session of an automatic arm counts by the program that it executed: its last one, unless the arm learns the "
     "verdicts. Tutors may execute any program, so their difference from such an arm also contains the value of "
     "stopping in time."
 )
-"""The limitation of contrasts between tutors and automatic arms."""
+
+
+def last_program_note(design: Design) -> str:
+    """Return the limitation of contrasts between tutors and automatic arms; blank if the design lacks either."""
+    return _LAST_PROGRAM if design.human_arms and design.automatic_arms else ""
 
 
 def methods_text(study: Study, flow: Flow, figures: Figures | None) -> str:
@@ -105,8 +109,7 @@ def _deviations(study: Study) -> str:
 
 def _limitations(frozen: FrozenDesign, flow: Flow, figures: Figures | None) -> list[str]:
     found = assumptions(frozen.design)
-    if frozen.design.human_arms and frozen.design.automatic_arms:
-        found.append(LAST_PROGRAM)
+    found += filter(None, [last_program_note(frozen.design)])
     found += [one.detail for one in frozen.gate if not one.problem]
     if problems := {one.problem for one in frozen.gate if one.problem}:
         found.append(f"{len(problems)} problems were used in spite of findings of the gate.")

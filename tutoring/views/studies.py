@@ -39,7 +39,7 @@ from tutoring.studies.design import Design, DesignError, parse_design, parse_fro
 from tutoring.studies.estimation import too_few_problems
 from tutoring.studies.export import export_study
 from tutoring.studies.flow import ArmFlow, Flow
-from tutoring.studies.methods_text import LAST_PROGRAM
+from tutoring.studies.methods_text import last_program_note
 from tutoring.studies.power import STUDIES, PowerError, PowerInputs, simulate_power
 from tutoring.studies.preregistration import preregistration, preregistration_markdown
 from tutoring.studies.reading import read_study
@@ -173,7 +173,7 @@ def _conduct(found: Study, plots: PagePlots) -> dict[str, Any]:
         "waiting_arms": _waiting(found),
         "held_arms": arms_waiting_for_people(found),
         "arms_address": _arms_address(found, arms),
-        "last_program": LAST_PROGRAM if frozen.design.human_arms and frozen.design.automatic_arms else "",
+        "last_program": last_program_note(frozen.design),
         "loads": tutor_loads(found, arms),
         "looks": found.looks.select_related("by"),
         "deviations": rows,

@@ -19,6 +19,12 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
+def difference_text(mean: float, low: float, high: float, detectable: float | None) -> str:
+    """Return shares as points: "+12 (-3 to +27), detectable from 30"; None for a difference that is significant."""
+    shown = f"{100 * mean:+z.0f} ({100 * low:+z.0f} to {100 * high:+z.0f})"
+    return shown if detectable is None else f"{shown}, detectable from {100 * detectable:.0f}"
+
+
 def range_text(ranges: Sequence[Range], *, factor: float = 1, unit: str = "", digits: int = 0) -> str:
     """Return ranges in words: "12 to 40", "12 or more", "any value", "none". `digits` are those after the point."""
     if not ranges:

@@ -45,11 +45,12 @@ from tutoring.arms.figures.chains import (
     states_of_chains,
     states_of_items,
 )
-from tutoring.arms.human_sessions import matching_sessions, names_attempts, uncounted_by
+from tutoring.arms.human_sessions import matching_sessions, names_attempts, narrowed, uncounted_by
 from tutoring.arms.methods import POLICIES, PREFIX
 from tutoring.arms.recorded_starts import STARTS
 from tutoring.arms.transcript import PROTOCOL
 from tutoring.models import Event, Session
+from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.content import COMPLIANT
 from tutoring.review.solve_rates import ProblemTally, decided_outcome
 
@@ -194,6 +195,14 @@ def uncounted_sessions(text: str) -> list[LeftOut]:
         LeftOut(PEOPLE, "sessions", concealed, _UNCOUNTED),
     ]
     return [one for one in found if one.count]
+
+
+def later_attempts(text: str, sessions: SessionQuerySet) -> list[LeftOut]:
+    """Return the later attempts among these sessions, which figures leave out unless the text names attempts."""
+    count = sessions.filter(number__gt=1).count()
+    reason = "a later attempt of the same person (attempt=any counts it)"
+    address = filter_address(narrowed(text, "attempt=later"))
+    return [LeftOut(PEOPLE, "sessions", count, reason, address)] if count else []
 
 
 def no_sessions(text: str, left_out: Sequence[LeftOut]) -> str:
@@ -458,10 +467,7 @@ def _people(
     """Return the sessions that may be paired with the run's, and the others by reason. Raises SettingsError."""
     matching, left_out = matching_sessions(text), []
     if not names_attempts(text):
-        later = "attempt=later" if text == "all" else f"{text},attempt=later"
-        if count := matching.filter(number__gt=1).count():
-            reason = "a later attempt of the same person (attempt=any counts it)"
-            left_out.append(LeftOut(PEOPLE, "sessions", count, reason, filter_address(later)))
+        left_out += later_attempts(text, matching)
         matching = matching.filter(number=1)
     # The order lets the database stop at the first event instead of sorting all of them.
     opened = Event.objects.filter(session=OuterRef("pk"), kind=Event.Kind.OPENED).order_by("seq")
