@@ -23,3 +23,12 @@ def browser(db: None) -> Callable[[Role], Client]:
         return client
 
     return log_in
+
+
+@pytest.fixture
+def researcher(client: Client, db: None) -> Client:
+    """The client of the test, logged in as a researcher."""
+    user = User.objects.create_user("researcher")
+    user.groups.set(Group.objects.filter(name=Role.RESEARCHER))
+    client.force_login(user)
+    return client

@@ -25,14 +25,6 @@ Visit = Callable[[str], str]
 
 
 @pytest.fixture
-def researcher(client: Client, db: None) -> Client:
-    user = User.objects.create_user("researcher")
-    user.groups.add(Group.objects.get_or_create(name="researcher")[0])
-    client.force_login(user)
-    return client
-
-
-@pytest.fixture
 def visit(researcher: Client) -> Visit:
     def get(address: str) -> str:
         answer = researcher.get(address)

@@ -5,12 +5,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from accounts.roles import Role
 from benchmark.growth import enqueue_curve, growth_of, perform_curve, request_curve, requeue_lost_curves
 from benchmark.growth.sizes import NoSizesError, growth_recipe
 from benchmark.judging import store_submission
@@ -22,14 +20,6 @@ from tests.problems import HIDDEN_INPUT, store_doubling
 
 QUADRATIC = FOLDER / "programs" / "quadratic.py"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def researcher(client: Client) -> Client:
-    user = User.objects.create_user("rita")
-    user.groups.add(Group.objects.get(name=Role.RESEARCHER))
-    client.force_login(user)
-    return client
 
 
 def growth_json(problem: Problem, path: Path, capsys: pytest.CaptureFixture[str]):

@@ -6,13 +6,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.roles import Role
 from benchmark.judging import store_submission
 from benchmark.models import Problem, Run, SlowComparison
 from tests.benchmark.growth.slow_rows import (
@@ -30,14 +28,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def problems() -> list[Problem]:
     return store_slow_problems(8)
-
-
-@pytest.fixture
-def researcher(client: Client) -> Client:
-    user = User.objects.create_user("rita")
-    user.groups.add(Group.objects.get(name=Role.RESEARCHER))
-    client.force_login(user)
-    return client
 
 
 def report(capsys: pytest.CaptureFixture[str], *runs: Run) -> Any:

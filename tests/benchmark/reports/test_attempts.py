@@ -23,7 +23,7 @@ from benchmark.models.finishes import counted, finish_warnings
 from benchmark.reports.cached_report import run_report, store_report
 from tests.benchmark.refinement.test_refinement import make_run as make_chains
 from tests.benchmark.reports.conftest import MakeRun
-from tests.benchmark.test_run_pages import Visit, researcher, visit  # noqa: F401  fixtures
+from tests.benchmark.test_run_pages import Visit, visit  # noqa: F401  a fixture
 
 FINISHED = {"state": "finished", "finished_at": datetime(2026, 1, 2, tzinfo=UTC)}
 

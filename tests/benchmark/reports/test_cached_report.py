@@ -14,7 +14,7 @@ from benchmark.reports import cached_report, measure
 from benchmark.reports.cached_report import cached_reports, store_report
 from benchmark.worker import reports
 from tests.benchmark.reports.conftest import MakeRun
-from tests.benchmark.test_run_pages import Visit, researcher, visit  # noqa: F401  fixtures
+from tests.benchmark.test_run_pages import Visit, visit  # noqa: F401  a fixture
 
 FINISHED = {"state": "finished", "finished_at": datetime(2026, 1, 2, tzinfo=UTC)}
 SOLVED = [("bronze", ["AC"])]
@@ -105,7 +105,7 @@ def test_lists_measure_missing_figures_for_a_limited_time(
 
 def test_the_page_of_a_question_set_shows_figures_that_are_not_stored(
     similarity_run: SimilarityRun,
-    researcher: Client,  # noqa: F811
+    researcher: Client,
 ) -> None:
     page = researcher.get(f"/runs/mcqs/{similarity_run.question_set.name}/").content.decode()
     assert "0 of 0" in page

@@ -11,7 +11,7 @@ from benchmark.reports.groups import Scale
 from benchmark.reports.run_metrics import RUN_METRICS, Outcomes, run_metric
 from tests.benchmark.reports.conftest import MakeRun
 from tests.benchmark.reports.test_cached_report import FINISHED
-from tests.benchmark.test_run_pages import Visit, researcher, visit  # noqa: F401  fixtures
+from tests.benchmark.test_run_pages import Visit, visit  # noqa: F401  a fixture
 
 
 def test_a_registered_metric_is_in_every_report_and_on_the_page(

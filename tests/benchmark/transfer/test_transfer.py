@@ -11,7 +11,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 from django.db import connection, models
 from django.test import Client
@@ -525,14 +524,6 @@ def test_every_column_is_exported_or_left_out_on_purpose(table: type[models.Mode
     assert set(records.ProblemRecord.model_fields) - {"id"} <= {
         one.name for one in Problem._meta.concrete_fields
     }
-
-
-@pytest.fixture
-def researcher(client: Client, db: None) -> Client:
-    user = User.objects.create_user("researcher")
-    user.groups.add(Group.objects.get_or_create(name="researcher")[0])
-    client.force_login(user)
-    return client
 
 
 def test_the_pages_of_an_imported_run_show_where_it_comes_from(
