@@ -27,10 +27,11 @@ from judge.sandbox.memory_file import sealed_file
 from judge.sandbox.packets import Descriptors, receive, send
 
 PROCESSES = 64
-_GRACE = 30.0  # seconds after the limit of real time until a launcher without an answer counts as failed
+# Seconds after the limit of real time until a launcher without an answer counts as failed; the start of a fork server
+# may take 20 of them.
+_GRACE = 30.0
 _FIRST_WAIT = 0.003  # seconds for which a program may be blocked by a full pipe
 _FORK_SERVER_TIME = 60.0  # CPU seconds; the launcher stops a fork at its own, lower limit
-_FORK_SERVER_START = 25.0  # seconds; more than the launcher's own timeout
 _CHUNK = 2**18
 
 
@@ -88,13 +89,13 @@ class ContainerProcess:
         has_server = run.preload is not None and self._has_fork_server(run, run.preload)
         self._is_new = False
         if has_server:
-            with contextlib.suppress(_NoForkServerError):  # an earlier run destroyed it
+            with contextlib.suppress(_NoForkServerError):  # it could not start, or an earlier run destroyed it
                 return self._run(run, fork=True)
             self._fork_server_for = None
         return self._run(run, fork=False)
 
     def _has_fork_server(self, run: SandboxRun, preload: Preload) -> bool:
-        """Return whether a fork server for this command runs; start one before the first run."""
+        """Return whether a fork server for this command was requested; request one before the first run."""
         wanted = (run.command, preload)
         if self._is_new and self.interpreter is not None and self.interpreter == Interpreter.of(run):
             with Descriptors([sealed_file(preload.code)]) as descriptors:
@@ -103,8 +104,7 @@ class ContainerProcess:
                 )  # of the server, and of each fork
                 words = ["serve", str(cpu), str(run.limits.memory), *self._bounds(run)]
                 self._send([*words, run.command[-1], *preload.modules], descriptors)
-            if self._receive(time.monotonic() + _FORK_SERVER_START)[0] == "ready":
-                self._fork_server_for = wanted
+            self._fork_server_for = wanted
         return self._fork_server_for == wanted
 
     def _run(self, run: SandboxRun, *, fork: bool) -> tuple[RunOutcome, bool]:
@@ -191,15 +191,6 @@ class ContainerProcess:
             send(self.launcher, words, descriptors)
         except OSError as error:
             raise self._fault() from error
-
-    def _receive(self, deadline: float) -> list[str]:
-        self.launcher.settimeout(max(0.0, deadline - time.monotonic()))
-        try:
-            return self._read_answer()[0]
-        except TimeoutError as error:
-            raise SandboxFaultError("the sandbox did not answer") from error
-        finally:
-            self.launcher.settimeout(None)
 
     def _read_answer(self) -> tuple[list[str], Descriptors]:
         try:

@@ -3,8 +3,8 @@
 usage: fork_server.py SOCKET FILTER GROUP
 
 The interpreter starts once, as the process of a template (launcher.c). It loads the launcher as a library, which
-starts containers as forks of the interpreter. Process 1 of a container runs only the launcher's code; it forks the
-fork server, with the rights and limits of a program, before the first program runs. The interpreter itself never
+starts containers. Process 1 of a container shares the interpreter's memory but runs only the launcher's code; it forks
+the fork server, with the rights and limits of a program, before the first program runs. The interpreter itself never
 reads anything of a submission, so a fork server is like a new start of the interpreter, which takes 11 ms of CPU.
 
 The server gets the names of the program and its modules from the library, and the compiled program as its standard

@@ -12,9 +12,13 @@
  * units of CPU time in a microsecond. The template joins the group, and its containers start in it: a process that changes
  * its group waits for all processors.
  *
+ * Process 1 shares the memory of its template, as after vfork: a copy would take as long as all that it does. The template
+ * waits for its end. So that nothing of a container is left for the next one, process 1 has a stack of its own, allocates
+ * no memory (no opendir, fopen or dprintf either), and changes only what `forget_container` resets.
+ *
  * The second form executes the command as `run` would, with signals and a stack limit of STACK bytes like those of a
  * program. The command is an interpreter with fork_server.py, which loads this file as a library and calls
- * `serve_template`: the template is then an interpreter that has started, and so is each process 1, which it never uses.
+ * `serve_template`: the template is then an interpreter that has started, which process 1 never uses.
  * A fork server calls `serve_forks`. Both functions are C because Python code writes to many pages, which are copied.
  *
  * A request is one packet of words, each ended by a zero byte, with its descriptors. The request to the template:
@@ -23,7 +27,7 @@
  *     size of the scratch folder in bytes. The variables (NAME=VALUE) are added to the environment.
  *     descriptors: the socket between the judge and process 1, and the files for /program: for each its name and the
  *     number of its bytes in decimal, each ended by a zero byte, then the bytes.
- *     answer on this socket: started, with a process descriptor of process 1. The container ends when the judge closes
+ *     answer of process 1 on this socket: started, with its process descriptor. The container ends when the judge closes
  *     the socket. The judge requests a container only after the end of the last one.
  * Requests to process 1 of a container:
  *   run FORK CPU IDLE WALL MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES SIDE FILES COLLECTED name… name… COMMAND [ARGUMENT]…
@@ -36,9 +40,9 @@
  *     end on the monotonic clock. CLEAN 0: this container must not be used again.
  *   serve CPU MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES PROGRAM [MODULE]…
  *     forks the fork server (fork_server.py) from process 1. The descriptor is a file with the compiled program, which
- *     is also the server's output and refuses it. It is requested before the first run only: later, the memory of
- *     process 1 could hold traces of runs.
- *     answer: ready, or no-server. A run with FORK 1 has the answer no-server too when the fork server has ended.
+ *     is also the server's output and refuses it. It starts before the first run only: later, the memory of process 1
+ *     could hold traces of runs.
+ *     No answer; a run with FORK 1 has the answer no-server if the fork server could not start or has ended.
  *   stop    ends the run in progress, if there is one.
  * Instead of an answer: "fault MESSAGE", and the container has ended.
  */
@@ -53,7 +57,9 @@
 #include <malloc.h>
 #include <poll.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,30 +79,42 @@
 #include <unistd.h>
 
 enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, SERVER_START = 20000, FORK_TIMEOUT = 3000,
-       QUIET = 5, LOOK = 20000, LONGEST_LOOK = 100000, PROCESSES = 256 };
+       QUIET = 5, LOOK = 20000, LONGEST_LOOK = 100000, PROCESSES = 256, STACK = 1 << 19, ENTRIES = 4096 };
 enum { LAUNCHER = 3 }; /* the fork server's socket to process 1 */
 enum { ALONE, PROGRAM, VALIDATOR };
 enum { ACTIVE, WAITING, SLEEPING, GONE }; /* states of a side of an interaction, in the shared memory */
 
 typedef long long number;
 typedef struct { number cpu, idle, wall, memory, address_space, file_size, processes; } limits;
+typedef struct { int socket, filter; } template;
 typedef struct { int join[3], cpu, usage, peak, limit, events; number unit, limited_to; } group;
 
-static int judge, scratch, server_socket = -1, is_interpreter;
+static int judge, scratch, server_socket = -1, is_interpreter, is_new;
 static pid_t server; /* the fork server, or 0 */
 static number server_memory; /* bytes that each fork shares with the server; a normal start allocates them */
 static uid_t user;
 static group control = {.cpu = -1};
 static char packet[PACKET], *words[WORDS + 1], *packet_end, *packet_used = packet; /* packet_used: by the longest yet */
 static int descriptors[WORDS], word_count, descriptor_count;
+static char **environment; /* of programs */
 static char found_names[PACKET / 2]; /* of the files to be collected, each ended by a zero byte */
 static int found[WORDS], found_count;
-static size_t found_length;
+static size_t found_length, found_most; /* found_most: by the longest yet */
 static sigset_t usual;
 static struct sigaction handlers[NSIG]; /* of the interpreter */
+static jmp_buf interpreter; /* where a fork server goes on */
+
+static void answer(int socket, const char *format, ...) {
+    char text[512];
+    va_list values;
+    va_start(values, format);
+    int length = vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    send(socket, text, length < (int)sizeof text ? length : (int)sizeof text - 1, MSG_NOSIGNAL);
+}
 
 static void fault(const char *what) {
-    dprintf(judge, "fault %s: %s", what, strerror(errno));
+    answer(judge, "fault %s: %s", what, strerror(errno));
     _exit(1); /* the end of process 1 ends the container */
 }
 
@@ -147,15 +165,38 @@ static void make_room(number size) {
     if (control.cpu >= 0 && size > SMALL) limit_group(counter(control.usage, ""), size + RESERVE);
 }
 
+/* A folder that is being read. Its names lie on the stack: allocated memory would keep them for later containers. */
+typedef struct { int file, length, at; char entries[ENTRIES] __attribute__((aligned(8))); } folder;
+
+static int open_folder(folder *folder, int parent, const char *path) {
+    folder->length = folder->at = 0;
+    return (folder->file = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0;
+}
+
+/* Return the next name in the folder, or NULL at its end, which closes it. */
+static const char *next_name(folder *folder) {
+    if (folder->at == folder->length) {
+        folder->at = 0;
+        folder->length = syscall(SYS_getdents64, folder->file, folder->entries, sizeof folder->entries);
+        if (folder->length <= 0) {
+            close(folder->file);
+            return NULL;
+        }
+    }
+    struct dirent64 *entry = (struct dirent64 *)(folder->entries + folder->at);
+    folder->at += entry->d_reclen;
+    return entry->d_name;
+}
+
 /* Measure the CPU time of all processes of a program, with the children they waited for, and their resident memory. */
 static void measure(number *cpu, number *memory, int *processes_left) {
     static long tick, page;
     if (!tick) tick = sysconf(_SC_CLK_TCK), page = sysconf(_SC_PAGESIZE);
     *cpu = *memory = *processes_left = 0;
-    DIR *processes = opendir("/proc");
-    if (!processes) fault("/proc");
-    for (struct dirent *entry; (entry = readdir(processes));) {
-        int process = atoi(entry->d_name);
+    folder processes;
+    if (!open_folder(&processes, AT_FDCWD, "/proc")) fault("/proc");
+    for (const char *name; (name = next_name(&processes));) {
+        int process = atoi(name);
         if (process <= 1 || process == server) continue;
         ++*processes_left;
         char path[32], text[1024];
@@ -175,19 +216,25 @@ static void measure(number *cpu, number *memory, int *processes_left) {
             *memory += pages * page;
         }
     }
-    closedir(processes);
+}
+
+/* Read a file of a thread. Return 0 if the thread has ended, or this process may not read the file. */
+static int read_file(int process, int thread, const char *name, char *text, size_t size) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", process, thread, name);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, size - 1);
+    if (file >= 0) close(file);
+    text[length > 0 ? length : 0] = 0;
+    return length > 0;
 }
 
 /* Return the memory of a process that is not mapped from files. */
 static number own_memory(pid_t process) {
-    char path[32];
-    number total, resident, shared;
-    snprintf(path, sizeof path, "/proc/%d/statm", process);
-    FILE *file = fopen(path, "re");
-    if (!file) return 0;
-    int read = fscanf(file, "%lld %lld %lld", &total, &resident, &shared);
-    fclose(file);
-    return read == 3 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
+    char text[128];
+    number resident, shared;
+    if (!read_file(process, process, "statm", text, sizeof text)) return 0;
+    return sscanf(text, "%*d %lld %lld", &resident, &shared) == 2 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
 }
 
 /* ---- idle time ---- */
@@ -202,17 +249,6 @@ typedef struct {
     int input, output;          /* the pipes of an interaction, as paths that neither read nor write */
     volatile int *states;       /* shared by both launchers of an interaction */
 } guard;
-
-/* Read a file of a thread. Return 0 if the thread has ended, or this process may not read the file. */
-static int read_file(int process, int thread, const char *name, char *text, size_t size) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", process, thread, name);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? -1 : read(file, text, size - 1);
-    if (file >= 0) close(file);
-    text[length > 0 ? length : 0] = 0;
-    return length > 0;
-}
 
 /* Return whether the thread's system call waits for input; true if this process may not read it. */
 static int waits_for_input(int process, int thread) {
@@ -251,23 +287,22 @@ static int is_active(number *used, int *reads) {
     struct { int process, parent, stalled; } seen[PROCESSES];
     int count = 0;
     *used = 0;
-    DIR *processes = opendir("/proc");
-    if (!processes) fault("/proc");
-    for (struct dirent *entry; (entry = readdir(processes));) {
-        int process = atoi(entry->d_name), parent = 0, stalled = 0;
+    folder processes, threads;
+    if (!open_folder(&processes, AT_FDCWD, "/proc")) fault("/proc");
+    for (const char *name; (name = next_name(&processes));) {
+        int process = atoi(name), parent = 0, stalled = 0;
         if (process <= 1 || process == server) continue;
         char path[32];
         snprintf(path, sizeof path, "/proc/%d/task", process);
-        DIR *threads = opendir(path);
-        if (!threads) continue; /* it has ended since */
-        for (struct dirent *one; (one = readdir(threads));) {
+        if (!open_folder(&threads, AT_FDCWD, path)) continue; /* it has ended since */
+        for (const char *one; (one = next_name(&threads));) {
             char text[1024], state, *fields;
-            int thread = atoi(one->d_name);
+            int thread = atoi(one);
             if (thread <= 0 || !read_file(process, thread, "stat", text, sizeof text)) continue;
             if (!(fields = strrchr(text, ')')) || sscanf(fields + 1, " %c %d", &state, &parent) != 2) continue;
             if (state == 'R') {
-                closedir(threads);
-                closedir(processes);
+                close(threads.file);
+                close(processes.file);
                 return 1;
             }
             stalled |= state == 'D';
@@ -277,10 +312,8 @@ static int is_active(number *used, int *reads) {
                 *used += (ran + waited) / 1000;
             if (reads && !*reads) *reads = waits_for_input(process, thread);
         }
-        closedir(threads);
         if (count < PROCESSES) seen[count].process = process, seen[count].parent = parent, seen[count++].stalled = stalled;
     }
-    closedir(processes);
     for (int i = 0; i < count; i++) {
         int has_child = 0; /* a parent after vfork sleeps uninterruptibly for as long as its child likes */
         for (int j = 0; j < count; j++) has_child |= seen[j].parent == seen[i].process;
@@ -479,9 +512,9 @@ static void reset_signals(void) {
 static void become(char **command, const int *given, int count, const limits *allowed) {
     confine(given, count, allowed);
     reset_signals();
-    execv(command[0], command);
+    execve(command[0], command, environment);
     if (strncmp(command[0], "/program/", 9)) fault(command[0]);
-    perror(command[0]); /* the program's own file is not executable: no fault of the sandbox */
+    dprintf(2, "%s: %s\n", command[0], strerror(errno)); /* no fault of the sandbox */
     _exit(126);
 }
 
@@ -528,20 +561,15 @@ static int start_server(void) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) fault("socketpair");
     int given[4] = {descriptors[0], descriptors[0], descriptors[0], pair[1]};
-    if ((server = fork()) < 0) fault("fork");
+    if ((server = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) < 0) fault("fork");
     if (server == 0) {
         become_server(given, 4, &allowed);
         return 1;
     }
     close(pair[1]);
     server_socket = pair[0];
-    if (answer_of_server(SERVER_START)) {
-        server_memory = own_memory(server);
-        dprintf(judge, "ready");
-    } else {
-        end_everything();
-        dprintf(judge, "no-server");
-    }
+    if (answer_of_server(SERVER_START)) server_memory = own_memory(server);
+    else end_everything();
     return 0;
 }
 
@@ -582,27 +610,25 @@ static void find_file(const char *name) {
     found[found_count++] = file;
     memcpy(found_names + found_length, name, length);
     found_length += length;
+    if (found_most < found_length) found_most = found_length;
 }
 
 static void find_files(void) {
-    int copy = openat(scratch, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
-    if (!folder) return;
-    for (struct dirent *entry; (entry = readdir(folder));)
-        if (entry->d_name[0] != '.') find_file(entry->d_name);
-    closedir(folder);
+    folder files;
+    if (!open_folder(&files, scratch, ".")) return;
+    for (const char *name; (name = next_name(&files));)
+        if (name[0] != '.') find_file(name);
 }
 
 /* Empty the scratch folder. Return 0 if something cannot be removed, such as a folder that is not empty. */
 static int sweep(void) {
-    int empty = 1, copy = openat(scratch, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
-    if (!folder) return 0;
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
-        if (unlinkat(scratch, entry->d_name, 0) && unlinkat(scratch, entry->d_name, AT_REMOVEDIR)) empty = 0;
+    int empty = 1;
+    folder files;
+    if (!open_folder(&files, scratch, ".")) return 0;
+    for (const char *name; (name = next_name(&files));) {
+        if (!strcmp(name, ".") || !strcmp(name, "..")) continue;
+        if (unlinkat(scratch, name, 0) && unlinkat(scratch, name, AT_REMOVEDIR)) empty = 0;
     }
-    closedir(folder);
     struct timespec none[2] = {{0, 0}, {0, 0}};
     return empty && !fchmod(scratch, 01777) && !futimens(scratch, none); /* mode and times must not pass data to the next program */
 }
@@ -643,7 +669,7 @@ static void run(void) {
         for (int i = 0; i < descriptor_count; i++) close(descriptors[i]); /* otherwise the streams never end */
         sweep();
         end_guard(&guard);
-        dprintf(judge, "no-server");
+        answer(judge, "no-server");
         return;
     }
     /* Pipes end when the program does. The other program of an interaction must not see this end before the launcher
@@ -740,7 +766,7 @@ static int join_group(const char *files) {
     return 1;
 }
 
-/* Serve the judge's requests as process 1 of a container. Return in a fork server only. */
+/* Serve the judge's requests as process 1 of a container. A fork server goes on in the interpreter. */
 static void serve_runs(void) {
     if ((scratch = open("/box", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) fault("/box");
     sigset_t without_child;
@@ -752,10 +778,9 @@ static void serve_runs(void) {
     while (receive(judge, 0)) {
         if (!strcmp(words[0], "run") && word_count > 12 && descriptor_count >= 3) {
             run();
-            is_interpreter = 0;
+            is_new = 0;
         } else if (!strcmp(words[0], "serve") && word_count > 6 && descriptor_count == 1) {
-            if (!is_interpreter) dprintf(judge, "no-server");
-            else if (start_server()) return;
+            if (is_interpreter && is_new && start_server()) longjmp(interpreter, 1);
             for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
         } else if (strcmp(words[0], "stop")) errno = EINVAL, fault("request");
     }
@@ -827,53 +852,77 @@ static void install_filter(int file) {
     close(file);
 }
 
-/* In the new process: become process 1 of the requested container. Return in a fork server only. */
-static void become_container(int filter) {
+/* In the new process: become process 1 of the requested container. */
+static int become_container(void *given) {
+    const template *of = given;
+    int itself = syscall(SYS_pidfd_open, getpid(), 0), inherited = 0;
+    close(of->socket);
+    if ((judge = fcntl(descriptors[0], F_DUPFD_CLOEXEC, ABOVE)) < 0) return 1;
+    close(descriptors[0]);
+    if (itself < 0) fault("Linux 5.3 or newer is needed");
+    if (!transmit(judge, "started", 7, &itself, 1)) return 1;
+    close(itself);
+
+    while (environ[inherited]) inherited++;
+    char values[packet_end - packet], *variables[word_count + inherited + 1], **variable = variables, *value = values;
+    for (int i = 2; i < word_count; i++, value += strlen(value) + 1) *variable++ = strcpy(value, words[i]);
+    memcpy(variable, environ, (inherited + 1) * sizeof *environ);
+    environment = variables;
+
     user = atoi(words[0]);
     setsid();
     mount_container(atoll(words[1]), descriptors[1]);
     close(descriptors[1]);
-    for (int i = 2; i < word_count; i++) putenv(strdup(words[i]));
     drop_capabilities();
-    if (filter >= 0) install_filter(filter);
+    if (of->filter >= 0) install_filter(of->filter);
     serve_runs();
+    return 0;
 }
 
-/* Start a container in namespaces of its own. The filter denies what would use the namespaces of the network, of IPC and
- * of host names, so the template's, which has no other container now, do as well as new ones. Return 1 in a fork server. */
-static int start_container(int template, int filter) {
-    int process_descriptor = -1, socket = descriptors[0];
-    unsigned long own = CLONE_NEWNS | CLONE_NEWPID;
-    if (filter < 0) own |= CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
-    pid_t process = syscall(SYS_clone, own | CLONE_PIDFD | SIGCHLD, 0, &process_descriptor, 0, 0);
-    if (process == 0) {
-        close(template);
-        if ((judge = fcntl(socket, F_DUPFD_CLOEXEC, ABOVE)) < 0) _exit(1);
-        close(socket);
-        become_container(filter);
-        return 1;
-    }
-    if (process < 0 || process_descriptor < 0)
-        dprintf(socket, "fault new namespaces: %s", process < 0 ? strerror(errno) : "Linux 5.2 or newer is needed");
-    else transmit(socket, "started", 7, &process_descriptor, 1);
-    close(process_descriptor);
-    close(socket);
-    close(descriptors[1]);
+/* After the end of a container: remove what its process 1 has left in the memory of the template. */
+static void forget_container(char *stack) {
+    madvise(stack, STACK, MADV_DONTNEED);
+    explicit_bzero(packet, packet_used - packet);
+    explicit_bzero(found_names, found_most);
+    packet_used = packet;
+    found_most = 0;
+    server = 0;
+    server_socket = -1;
+    control.limited_to = 0;
+}
+
+/* Start a container in namespaces of its own, and wait for its end. The filter denies what would use the namespaces of the network, of IPC and of host names, so the
+ * template's, which has no other container now, do as well as new ones. Return 1 in a fork server. */
+static int start_container(template *of) {
+    static char *stack;
+    if (!stack) stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED) _exit(1);
+    int given[2] = {descriptors[0], descriptors[1]}, own = CLONE_NEWNS | CLONE_NEWPID;
+    if (of->filter < 0) own |= CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+    is_new = 1;
+    if (setjmp(interpreter)) return 1;
+    if (clone(become_container, stack + STACK, own | CLONE_VM | SIGCHLD, of) < 0)
+        answer(given[0], "fault new namespaces: %s", strerror(errno));
+    close(given[0]);
+    close(given[1]);
+    while (wait(NULL) > 0 || errno == EINTR) continue;
+    forget_container(stack);
     return 0;
 }
 
 /* Serve the judge's requests as a template. Return 0 in a fork server, and 1 if the template cannot serve. */
-static int serve_requests(int template, int filter, const char *group) {
+static int serve_requests(int socket, int filter, const char *group) {
+    template itself = {socket, filter};
     /* A program must not reach a socket through process 1's memory or /proc/1/fd. */
-    if (prctl(PR_SET_DUMPABLE, 0) || fcntl(template, F_SETFD, FD_CLOEXEC)) return 1;
+    if (prctl(PR_SET_DUMPABLE, 0) || fcntl(socket, F_SETFD, FD_CLOEXEC)) return 1;
     if (filter >= 0) fcntl(filter, F_SETFD, FD_CLOEXEC);
     signal(SIGCHLD, SIG_IGN); /* the kernel removes containers that have ended */
     if (*group != '-' && !join_group(group)) {
         perror("joining the control group");
         return 1;
     }
-    while (receive(template, 0))
-        if (word_count >= 2 && descriptor_count == 2 && start_container(template, filter)) return 0;
+    while (receive(socket, 0))
+        if (word_count >= 2 && descriptor_count == 2 && start_container(&itself)) return 0;
     _exit(0);
 }
 
