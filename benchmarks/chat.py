@@ -1,6 +1,6 @@
 """The delay that Hintbench adds to streamed text: real server, streamer, queue server and sockets; fake provider.
 
-    python -m benchmarks.chat [CHATS] [TOKENS_A_SECOND] [SECONDS] [TOKENS_A_PARAGRAPH]
+    python -m benchmarks.chat [--chats N] [--rate N] [--seconds N] [--paragraph N]
 
 Every token is the time at which the provider sent it; a reader of the session's socket computes the delay. Paragraphs
 of 40 tokens are rendered when they have ended, as in a real reply. The floor is
@@ -16,6 +16,7 @@ the page that shows the stop, and to the end of the connection, which the provid
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -222,8 +223,15 @@ def percentiles(delays: list[float]) -> str:
 
 
 def main() -> int:
-    defaults = ("50", "50", "10", "40")
-    chats, rate, seconds, paragraph = (int(word) for word in (*sys.argv[1:], *defaults[len(sys.argv) - 1 :]))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--chats", type=int, default=50)
+    parser.add_argument("--rate", type=int, default=50, help="tokens a second of each chat")
+    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--paragraph", type=int, default=40, help="tokens of a paragraph")
+    options = parser.parse_args()
+    chats, rate, seconds, paragraph = options.chats, options.rate, options.seconds, options.paragraph
     pause, tokens = 1000 // rate, rate * seconds
     fake_providers = FakeProviders()
     fake_providers.start()

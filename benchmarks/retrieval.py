@@ -12,6 +12,7 @@ sums of all scores. Targets: docs/architecture.md. The exit status is 1 if one i
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import random
@@ -46,13 +47,18 @@ Problem = tuple[str, str]
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("dictionary", nargs="?", type=Path, metavar="USACO_DICT.json")
+    dictionary = parser.parse_args().dictionary
     with tempfile.TemporaryDirectory(prefix="hintbench-retrieval-") as var:
         os.environ["HINTBENCH_VAR"] = var
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         import django
 
         django.setup()
-        problems = read(Path(sys.argv[1])) if len(sys.argv) > 1 else generated()
+        problems = read(dictionary) if dictionary else generated()
         print(f"{'documents':>9} {'engine':<10} {'build s':>8} {'ms a query':>10} {'all s':>8} {'MB':>6}")
         missed = all_excluded(problems)
         for count, target in LARGER.items():

@@ -1,13 +1,13 @@
 """Seconds to fill a kill matrix: 50 programs on 100 tests of 10 ms each, with one judge a core.
 
-usage: python -m benchmarks.suites [PROGRAMS] [TESTS]
+    python -m benchmarks.suites [--programs N] [--tests N]
 
 Half of the programs are C++, half Python; all are different, so that the cache holds none. The floor is the CPU time
 of the programs over the number of cores.
 """
 
+import argparse
 import os
-import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -30,8 +30,15 @@ print(2 * int(input()))
 """
 
 
-def main(programs: int, tests: int) -> None:
+def main() -> None:
     """Print the time and the floor."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--programs", type=int, default=50)
+    parser.add_argument("--tests", type=int, default=100)
+    options = parser.parse_args()
+    programs, tests = options.programs, options.tests
     mark = time.time_ns()
     limits = judge.Limits(time=1.0, memory=256 * 2**20)
     cores = len(os.sched_getaffinity(0))
@@ -66,4 +73,4 @@ def _files(folder: Path, number: int) -> tuple[Path, Path]:
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:3] or ("50", "100")))
+    main()

@@ -12,6 +12,7 @@ programs in the sandbox, which do not depend on other load; wall time is printed
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
 import statistics
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 TARGET = 5.0
 
 
-def main(folder: str, *names: str) -> int:
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder")
+    parser.add_argument("problems", nargs="*", metavar="PROBLEM")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hintbench-verifiers-") as var:
         os.environ["HINTBENCH_VAR"] = var
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -37,7 +44,7 @@ def main(folder: str, *names: str) -> int:
         import django
 
         django.setup()
-        return measure(folder, names)
+        return measure(options.folder, options.problems)
 
 
 def measure(folder: str, names: Sequence[str]) -> int:
@@ -146,4 +153,4 @@ def cpu() -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main())
