@@ -129,7 +129,10 @@ def check_record(record: Mapping[str, Any]) -> None:
         raise RecordError(f"{session}: {describe_faults(error, TrajectoryRecord)}") from None
     for number, event in enumerate(valid.events, start=1):
         if event.seq != number:
-            raise RecordError(f"{session}: event {number} has seq {event.seq}")
+            raise RecordError(
+                f"{session}: event {number} has seq {event.seq}; an export for reviewers leaves events out and cannot "
+                "be imported"
+            )
         try:
             parse_payload(event.kind, event.version, event.data)
         except PayloadError as error:
