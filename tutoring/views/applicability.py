@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 
 from benchmark.rendering import highlight
 from tutoring.models import ApplicabilityLabel, Placement, ReplayRun
-from tutoring.replay.applicability import LabelApplicability, waiting_for
+from tutoring.replay.applicability import LabelApplicability, next_to_label
 from tutoring.views.requests import command_id, person_of
 from tutoring.views.review_requests import for_reviewers, requested_page
 from tutoring.views.reviews import REVIEWING, command
@@ -33,13 +33,11 @@ def applicability_queue(request: HttpRequest) -> HttpResponse:
     """Show the next hint to label, and the person's own labels. Query: placement (a labelled one to change), page."""
     person = person_of(request)
     own = ApplicabilityLabel.objects.filter(reviewer=person).order_by("-labelled_at", "-pk")
-    waiting = waiting_for(person)
+    following, waiting = next_to_label(person)
     label = _requested_label(request, own)
-    placement = (
-        label.placement if label else waiting.select_related("card__problem__dataset", "state").first()
-    )
+    placement = label.placement if label else following
     context: dict[str, Any] = {
-        "waiting": waiting.count(),
+        "waiting": waiting,
         "label": label,
         "placement": placement,
         "questions": QUESTIONS,
