@@ -225,7 +225,7 @@ def measure(
 
     `cutoff`, `usual_price` (as of `measure_usage`) and `failures` override what the run stores and what is known of the
     model. `ks` are for pass@k; a refine run always has Refine@1 … Refine@K. Raises TooFewAttemptsError for a k above
-    the run's attempts a problem.
+    the run's attempts per problem.
     """
     scale = _scale(run, ks, failures or run.failures)
     facts = _facts(run)
@@ -377,7 +377,7 @@ def _scale(run: Run, ks: Sequence[int], failures: str) -> Scale:
     for k in ks if scoring == "pass" else ():
         if k > run.attempts:
             raise TooFewAttemptsError(
-                f"pass@{k} needs at least {k} attempts a problem; run {run.pk} has {run.attempts}"
+                f"pass@{k} needs at least {k} attempts per problem; run {run.pk} has {run.attempts}"
             )
     return Scale(scoring, tuple(ks), run.attempts, failures)
 

@@ -119,7 +119,7 @@ class GroupFigures:
 class Scale:
     """The scores that a run has: pass@k or Refine@k for each of `ks`, or none for a run without attempts.
 
-    `attempts` is the number of chains a problem. With `failures="wrong"` the headline counts permanent failures.
+    `attempts` is the number of chains per problem. With `failures="wrong"` the headline counts permanent failures.
     """
 
     scoring: Scoring

@@ -49,7 +49,7 @@ class RunScope:
     """The size of a run: its problems, attempts and draws. `pilot` bounds the number of problems, drawn at random."""
 
     attempts: int = 1
-    """Independent attempts a problem in each epoch."""
+    """Independent attempts per problem in each epoch."""
     epochs: int = 1
     first_draw: int | None = 0
     """The draw number of the first epoch; None: fresh draws."""

@@ -96,7 +96,7 @@ class Manifest(BaseModel):
 
 
 def digest_of_names(names: Iterable[str]) -> str:
-    """Return the sha256 of the sorted names, one a line."""
+    """Return the sha256 of the sorted names, one per line."""
     return hashlib.sha256("".join(f"{name}\n" for name in sorted(names)).encode()).hexdigest()
 
 

@@ -63,8 +63,8 @@ def resolve(design: Design, version: int = 1) -> Resolution:
     if len(tutors) < design.tutors_per_problem:
         faults.append(
             f"Each problem needs {design.tutors_per_problem} tutors ({len(design.human_arms)} human arms × "
-            f"{design.sessions_per_cell} sessions a cell), but the design names {len(tutors)} who can take part. "
-            "Name more tutors, or use fewer arms or sessions a cell."
+            f"{design.sessions_per_cell} sessions per cell), but the design names {len(tutors)} who can take part. "
+            "Name more tutors, or use fewer arms or sessions per cell."
         )
     maximum = design.stopping.maximum
     if maximum is not None and maximum > len(problems):

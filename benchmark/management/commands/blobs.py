@@ -43,7 +43,7 @@ class Command(BaseCommand):
         verify = commands.add_parser("verify", help="read every blob and compare its bytes with its name")
         verify.add_argument("store", nargs="?", metavar="STORE", help="default: the store of HINTBENCH_BLOBS")
         for one in (copy, verify):
-            one.add_argument("--json", action="store_true", help="print one JSON document")
+            one.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, *arguments: Any, **options: Any) -> None:
         try:

@@ -77,7 +77,7 @@ def _check(runs: Sequence[Run]) -> None:
 
 
 def _adjusted(pair: Pair, p: float, *, several: bool) -> Pair:
-    """Return the pair with its adjusted p. With `several` attempts a problem, its interval counts as evidence too."""
+    """Return the pair with its adjusted p. With `several` attempts per problem, its interval counts as evidence too."""
     significant = p < SIGNIFICANCE
     if several and pair.interval is not None:
         significant = significant or not pair.interval.low <= 0 <= pair.interval.high

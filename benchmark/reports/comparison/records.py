@@ -40,7 +40,7 @@ class Pair:
     attempts that failed permanently, `unpaired` the problems that only one run tried.
 
     `holm` is p adjusted for all runs compared with the first. `inside_noise` is True if neither p nor, with several
-    attempts a problem, the interval shows a difference. `visible` is the difference that these problems show with a
+    attempts per problem, the interval shows a difference. `visible` is the difference that these problems show with a
     power of 80 %, `needed` the number of problems that show this difference. `interval_method` and
     `contest_interval_method` are a `benchmark.metrics.IntervalMethod` or "none".
     """
