@@ -156,7 +156,7 @@ def change_email(user: User, email: str, actor: User | None) -> None:
         try:
             validate_email(email)
         except ValidationError:
-            raise AccountActionError(f"{email} is no e-mail address.") from None
+            raise AccountActionError(f"{email} is not an e-mail address.") from None
         if User.objects.filter(email__iexact=email).exclude(pk=user.pk).exists():
             raise AccountActionError("Another account has this e-mail address.")
     user.email = email
@@ -196,7 +196,7 @@ def account_for(identity: Identity) -> User:
             user.email = identity.email
             user.save(update_fields=["email"])
     elif user.external_identities.filter(issuer=identity.issuer).exists():
-        raise AccountActionError("Another person uses this account by single sign-on. Ask an administrator.")
+        raise AccountActionError("Another person uses this account by single sign-on. Ask an admin.")
     ExternalIdentity.objects.create(user=user, issuer=identity.issuer, subject=identity.subject)
     _record(user, None, Kind.LINKED)
     return user
@@ -207,7 +207,7 @@ def _account_to_link(identity: Identity) -> User | None:
         return User.objects.filter(username=identity.account_name).first()
     users = list(User.objects.filter(email__iexact=identity.email)[:2]) if identity.email else []
     if len(users) > 1:
-        raise AccountActionError("Several accounts have your e-mail address. Ask an administrator.")
+        raise AccountActionError("Several accounts have your e-mail address. Ask an admin.")
     return users[0] if users else None
 
 

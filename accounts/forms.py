@@ -32,7 +32,7 @@ class RolesForm(forms.Form):
         choices=ROLES,
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="An admin may do everything. Without a role, a person can log in and open no page.",
+        help_text="An admin may do everything. Without a role, a person can log in but cannot open any page.",
     )
 
 

@@ -28,7 +28,7 @@ class Scale:
     """The format of values: times `factor`, formatted by `form`, with `unit` after the estimate.
 
     `limits` are the ends of the axis, in shown values; None: those of the values. `no_difference` is the value without
-    a difference; None for values that are no differences.
+    a difference; None for values that are not differences.
     """
 
     factor: float

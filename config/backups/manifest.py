@@ -82,7 +82,7 @@ class Manifest(BaseModel):
             digest = document.pop("sha256")
             found = document["format"]
         except FileNotFoundError:
-            raise BackupError(f"{folder} is no backup: it has no {NAME}.") from None
+            raise BackupError(f"{folder} is not a backup: it has no {NAME}.") from None
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BackupError(f"{path} is damaged, or no manifest of a backup.") from None
         if found != FORMAT:

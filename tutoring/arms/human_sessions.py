@@ -41,7 +41,7 @@ def origin_warnings(study: Study | None, *, simulated: bool) -> list[str]:
             "nothing about any model or person."
         )
     if study is not None and study.rehearsal:
-        warnings.append(f"Rehearsal: {study} is no real study.")
+        warnings.append(f"Rehearsal: {study} is not a real study.")
     return warnings
 
 

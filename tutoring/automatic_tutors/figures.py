@@ -410,7 +410,7 @@ def _warnings(arms: Sequence[TutorArm], *, simulated: bool) -> list[str]:
     warnings = []
     if simulated:
         warnings.append(
-            "Simulated: students or tutors are no language models. These figures test the estimators and say nothing "
+            "Simulated: students or tutors are not language models. These figures test the estimators and say nothing "
             "about any model."
         )
     for arm in arms:

@@ -120,7 +120,7 @@ class GuardRefusal(Record):
 
 
 class TutorDraft(Record):
-    """A draft of a tutor's model: its message, or the whole reply if that is no answer (`fault` says why).
+    """A draft of a tutor's model: its message, or the whole reply if that is not an answer (`fault` says why).
 
     `diagnosis` is private: the student never gets it.
     """

@@ -114,7 +114,7 @@ def _named_rows(table: type[Row], names: Sequence[str], word: str, faults: list[
 
 
 def _tutors(design: Design, faults: list[str]) -> list[User]:
-    """Return the named tutors, sorted by name; add a fault for each unknown name and each person who is no tutor."""
+    """Return the named tutors, sorted by name; add a fault for each unknown name and each person who is not a tutor."""
     people = User.objects.in_bulk(list(design.tutors), field_name="username")
     found = []
     for name in design.tutors:

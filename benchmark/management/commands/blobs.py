@@ -85,7 +85,7 @@ def _opened(text: str) -> BlobStore:
         except BucketLocationError as error:
             raise CommandError(str(error)) from None
     elif location != settings.BLOBS and not Path(text).is_dir():
-        raise CommandError(f"{text} is no folder. Make it, or use an address like s3://bucket/prefix.")
+        raise CommandError(f"{text} is not a folder. Make it, or use an address like s3://bucket/prefix.")
     return blobs.open_store(location)
 
 

@@ -129,7 +129,7 @@ def _computed(keys: tuple[UUID, ...], _state: Hashable) -> SlowReport:
 def _base(runs: Sequence[Run]) -> Run:
     if strange := [run for run in runs if not run.method.startswith(ARM_PREFIX)]:
         raise SlowRunsError(
-            f"Run {strange[0].pk} has the method {strange[0].method}, which is no arm of slow programs."
+            f"Run {strange[0].pk} has the method {strange[0].method}, which is not an arm of slow programs."
         )
     bases = [run for run in runs if run.method == BASE]
     if len(bases) != 1 or len(runs) < 2:

@@ -206,7 +206,7 @@ def test_results_are_locked_until_a_look(admin: Client, freeze: FreezeFactory, t
     assert study.looks.count() == 1, "a repeated look without new sessions is the same look"
     assert "Rates of the arms" in shown
     stop = {"reason": "No money."}
-    for sentence in ("is stopped. Open sessions continue", "Only a frozen or running study is stopped."):
+    for sentence in ("is stopped. Open sessions continue", "Only a frozen or running study can be stopped."):
         assert sentence in admin.post(f"{address}stop/", stop, follow=True).content.decode()
     assert "hints v1 is closed." in admin.post(f"{address}close/", follow=True).content.decode()
     study.refresh_from_db()

@@ -80,7 +80,7 @@ def _drafts(file: Path, program: str) -> list[WrittenDraft]:
     try:
         rows = json.loads(_text(file))
     except json.JSONDecodeError as error:
-        raise CommandError(f"{file} is no JSON: {error}.") from None
+        raise CommandError(f"{file} is not JSON: {error}.") from None
     if not isinstance(rows, list):
         raise CommandError(f"{file} must contain a JSON list of drafts.")
     return [_draft(row, f"{file}, draft {number}", program) for number, row in enumerate(rows, 1)]
