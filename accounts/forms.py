@@ -17,6 +17,10 @@ ROLES = [(role.value, role.value.capitalize()) for role in Role]
 class LoginForm(AuthenticationForm):
     """The name and the password of a login. The published password is refused where other people reach the site."""
 
+    error_messages = AuthenticationForm.error_messages | {
+        "invalid_login": "The user name or the password is wrong. Check capital letters."
+    }
+
     def clean(self) -> dict[str, Any]:
         """Refuse the published password before any hash is computed."""
         name, password = (self.cleaned_data.get(field, "") for field in ("username", "password"))

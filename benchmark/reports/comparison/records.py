@@ -31,7 +31,7 @@ class Divergence:
 
 
 @dataclass(frozen=True)
-class Pair:
+class RunPair:
     """The comparison of a run with the first one. Differences are this run minus the first, as shares of problems.
 
     `first_figure` and `figure` name the values, "pass@1" or "Refine@5". `first_curve` and `curve` are Refine@1 …
@@ -145,7 +145,7 @@ class Comparison:
     failures: str
     first: str
     first_label: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RunPair, ...]
     overlaps: tuple[Overlap, ...]
     shares_of_best: tuple[ShareOfBest, ...]
 

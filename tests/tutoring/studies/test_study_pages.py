@@ -99,7 +99,7 @@ def test_a_study_is_designed_and_frozen_in_the_browser(
     saved = admin.post("/studies/save/", form, follow=True).content.decode()
     assert "It has faults, which the form shows" in saved
     study = Study.objects.get()
-    assert "protocol: must match pattern" in saved
+    assert "protocol: must be NAME@VERSION, not" in saved
     assert "Must be a valid integer, not &#x27;soon&#x27;." in saved
     assert "Before this design can be frozen" in page(admin, f"/studies/{study.pk}/")
     assert "The power needs a complete design" in page(admin, f"/studies/{study.pk}/power/")
