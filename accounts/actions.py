@@ -41,7 +41,7 @@ def give_roles(user: User, roles: Iterable[Role]) -> None:
 def create_account(
     username: str, roles: Iterable[Role], actor: User | None, password: str | None = None
 ) -> User:
-    """Store a new account. Without a password, it can be entered after a set-password link was used only.
+    """Store a new account. Without a password, the account can be used only after a set-password link was used.
 
     Raises ValidationError for a name that is taken or not valid. `actor` is None for a command of the operator.
     """
@@ -57,7 +57,7 @@ def create_account(
 
 @transaction.atomic
 def change_roles(user: User, roles: Iterable[Role], actor: User | None) -> None:
-    """Replace the roles. Raises AccountActionError if admins take the role from themselves."""
+    """Replace the roles. Raises AccountActionError if admins remove their own role admin."""
     roles = set(roles)
     if user == actor and Role.ADMIN not in roles:
         raise AccountActionError("You cannot take the role admin from your own account. Ask another admin.")
@@ -127,7 +127,7 @@ def end_all_logins(user: User, actor: User, keep_login: str | None = None) -> in
 
 @transaction.atomic
 def pseudonymise(user: User, actor: User | None) -> None:
-    """Disable the account for ever and replace its name by its pseudonym.
+    """Disable the account permanently and replace its name by its pseudonym.
 
     Sessions, reviews and other records stay: they name the person by the same pseudonym.
     """

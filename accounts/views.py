@@ -88,7 +88,7 @@ def single_sign_on(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
-    """Log the visitor in who comes back from the provider. Raises Http404 if single sign-on is off."""
+    """Log in the visitor who returns from the provider. Raises Http404 if single sign-on is off."""
     _require_single_sign_on()
     from accounts.single_sign_on import Callback
 
@@ -267,7 +267,7 @@ def account_log(request: HttpRequest) -> HttpResponse:
 
 
 def _account_page(request: HttpRequest, user: User, link: str = "") -> HttpResponse:
-    """Return the page of an account. A set-password link is shown on this page only, and stored nowhere."""
+    """Return the page of an account. A set-password link is shown on this page only, and is not stored."""
     roles = own_roles(user)
     response = render(
         request,
