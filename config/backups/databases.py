@@ -133,7 +133,7 @@ class SqliteDatabase(Database):
                 path.unlink(missing_ok=True)
 
     def _end_log(self) -> None:
-        """Write the log of the former database into its file, because an old log must not be applied to the new file."""
+        """Write the log of the former database into its file: an old log must not be applied to the new file."""
         if self._path.exists():
             with closing(sqlite3.connect(self._path)) as former:
                 former.execute("PRAGMA journal_mode=DELETE")

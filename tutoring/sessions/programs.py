@@ -16,7 +16,7 @@ _OTHERS = re.compile(rf"(?P<comment>//[^\n]*|/\*[\s\S]*?(?:\*/|\Z))|{_WORDS_AND_
 
 
 def program_tokens(code: str, language: str) -> list[str]:
-    """Return names, numbers, strings and operators, in Python also indentation, without comments and other white space."""
+    """Return names, numbers, strings and operators, in Python also indentation, without comments and other space."""
     pattern = _PYTHON if language == "python" else _OTHERS
     return [found[0] for found in pattern.finditer(code) if found.lastgroup != "comment"]
 
