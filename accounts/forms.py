@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.models import User
 
 from accounts.demo_accounts import is_published, refusal
@@ -27,6 +27,15 @@ class LoginForm(AuthenticationForm):
         if is_published(name, password) and (reason := refusal()):
             raise forms.ValidationError(f"{reason} Use another account.")
         return super().clean()
+
+
+class OwnPasswordForm(PasswordChangeForm):
+    """The current and the new password of the visitor's own account."""
+
+    error_messages = PasswordChangeForm.error_messages | {
+        "password_incorrect": "The current password is wrong.",
+        "password_mismatch": "The two new passwords differ.",
+    }
 
 
 class RolesForm(forms.Form):

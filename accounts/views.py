@@ -8,7 +8,7 @@ from typing import Any, cast
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import BACKEND_SESSION_KEY, update_session_auth_hash
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, LogoutView, PasswordResetConfirmView
 from django.core.exceptions import BadRequest
@@ -25,7 +25,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import actions
 from accounts.actions import AccountActionError
 from accounts.demo_accounts import refusal
-from accounts.forms import ROLES, LoginForm, NewAccountForm, RolesForm
+from accounts.forms import ROLES, LoginForm, NewAccountForm, OwnPasswordForm, RolesForm
 from accounts.models import AccountEvent, LoginSession
 from accounts.paging import query_without_page
 from accounts.roles import Role, own_roles, requires_role
@@ -119,7 +119,7 @@ class SetPassword(PasswordResetConfirmView):
 def own_account(request: HttpRequest) -> HttpResponse:
     """Show the visitor's account with the form that changes the password, or change it."""
     user = _user(request)
-    form = PasswordChangeForm(user, request.POST or None)
+    form = OwnPasswordForm(user, request.POST or None)
     if request.method == "POST" and form.is_valid():
         form.save()
         update_session_auth_hash(request, user)

@@ -636,7 +636,7 @@ def faults_by_field(
         where = ".".join(map(str, fault["loc"]))
         match fault["type"]:
             case "extra_forbidden" if len(fault["loc"]) == 1:
-                text = f"unknown; expected are {fields}"
+                text = f"unknown; expected: {fields}"
             case "extra_forbidden":
                 text = "unknown"
             case "missing":
@@ -654,7 +654,7 @@ def faults_by_field(
 
 def _expected(schema: type[BaseModel], field: str) -> str:
     described = field_types(schema).get(field)
-    return f"; expected is {described}" if described else ""
+    return f"; expected: {described}" if described else ""
 
 
 @cache
