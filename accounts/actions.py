@@ -41,7 +41,7 @@ def give_roles(user: User, roles: Iterable[Role]) -> None:
 def create_account(
     username: str, roles: Iterable[Role], actor: User | None, password: str | None = None
 ) -> User:
-    """Store a new account. Without a password, it can be entered after a set-password link was used only.
+    """Store a new account. Without a password, the account can be used only after a set-password link was used.
 
     Raises ValidationError for a name that is taken or not valid. `actor` is None for a command of the operator.
     """
@@ -57,7 +57,7 @@ def create_account(
 
 @transaction.atomic
 def change_roles(user: User, roles: Iterable[Role], actor: User | None) -> None:
-    """Replace the roles. Raises AccountActionError if admins take the role from themselves."""
+    """Replace the roles. Raises AccountActionError if admins remove their own role admin."""
     roles = set(roles)
     if user == actor and Role.ADMIN not in roles:
         raise AccountActionError("You cannot take the role admin from your own account. Ask another admin.")
@@ -127,7 +127,7 @@ def end_all_logins(user: User, actor: User, keep_login: str | None = None) -> in
 
 @transaction.atomic
 def pseudonymise(user: User, actor: User | None) -> None:
-    """Disable the account for ever and replace its name by its pseudonym.
+    """Disable the account permanently and replace its name by its pseudonym.
 
     Sessions, reviews and other records stay: they name the person by the same pseudonym.
     """
@@ -156,7 +156,7 @@ def change_email(user: User, email: str, actor: User | None) -> None:
         try:
             validate_email(email)
         except ValidationError:
-            raise AccountActionError(f"{email} is no e-mail address.") from None
+            raise AccountActionError(f"{email} is not an e-mail address.") from None
         if User.objects.filter(email__iexact=email).exclude(pk=user.pk).exists():
             raise AccountActionError("Another account has this e-mail address.")
     user.email = email
@@ -196,7 +196,7 @@ def account_for(identity: Identity) -> User:
             user.email = identity.email
             user.save(update_fields=["email"])
     elif user.external_identities.filter(issuer=identity.issuer).exists():
-        raise AccountActionError("Another person uses this account by single sign-on. Ask an administrator.")
+        raise AccountActionError("Another person uses this account by single sign-on. Ask an admin.")
     ExternalIdentity.objects.create(user=user, issuer=identity.issuer, subject=identity.subject)
     _record(user, None, Kind.LINKED)
     return user
@@ -207,7 +207,7 @@ def _account_to_link(identity: Identity) -> User | None:
         return User.objects.filter(username=identity.account_name).first()
     users = list(User.objects.filter(email__iexact=identity.email)[:2]) if identity.email else []
     if len(users) > 1:
-        raise AccountActionError("Several accounts have your e-mail address. Ask an administrator.")
+        raise AccountActionError("Several accounts have your e-mail address. Ask an admin.")
     return users[0] if users else None
 
 

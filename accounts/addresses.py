@@ -17,7 +17,7 @@ def client_address(request: HttpRequest) -> str:
     """Return the address of the visitor; for IPv6, the first address of its /64 network.
 
     This is the address of the connection. If it belongs to `settings.TRUSTED_PROXIES`, it is the last address of
-    X-Forwarded-For that is no trusted proxy. Addresses before that one could be forged.
+    X-Forwarded-For that is not a trusted proxy. Addresses before that one could be forged.
     """
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     found = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.models import User
 
 from accounts.demo_accounts import is_published, refusal
@@ -17,12 +17,25 @@ ROLES = [(role.value, role.value.capitalize()) for role in Role]
 class LoginForm(AuthenticationForm):
     """The name and the password of a login. The published password is refused where other people reach the site."""
 
+    error_messages = AuthenticationForm.error_messages | {
+        "invalid_login": "The user name or the password is wrong. Check capital letters."
+    }
+
     def clean(self) -> dict[str, Any]:
         """Refuse the published password before any hash is computed."""
         name, password = (self.cleaned_data.get(field, "") for field in ("username", "password"))
         if is_published(name, password) and (reason := refusal()):
             raise forms.ValidationError(f"{reason} Use another account.")
         return super().clean()
+
+
+class OwnPasswordForm(PasswordChangeForm):
+    """The current and the new password of the visitor's own account."""
+
+    error_messages = PasswordChangeForm.error_messages | {
+        "password_incorrect": "The current password is wrong.",
+        "password_mismatch": "The two new passwords differ.",
+    }
 
 
 class RolesForm(forms.Form):
@@ -32,7 +45,7 @@ class RolesForm(forms.Form):
         choices=ROLES,
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="An admin may do everything. Without a role, a person can log in and open no page.",
+        help_text="An admin may do everything. Without a role, a person can log in but cannot open any page.",
     )
 
 

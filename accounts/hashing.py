@@ -13,7 +13,7 @@ HASHES_AT_ONCE = max(1, (os.cpu_count() or 1) // 2)
 """Hashes that this process computes at the same time."""
 
 NICENESS = 10
-"""The niceness of the hashing threads: a page on the same core goes first."""
+"""The niceness of the hashing threads: pages on the same core have priority."""
 
 LONGEST_WAIT = 30.0
 """Seconds after which a login that waits for its hash is given up."""

@@ -36,7 +36,7 @@ class LoginSession(AbstractBaseSession):
 
 
 class ExternalIdentity(models.Model):
-    """A person of a provider of single sign-on, and the account that the person enters by it."""
+    """An identity at a provider of single sign-on, and the account to which it logs in."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="external_identities")
     issuer = models.CharField(max_length=500, help_text="Address of the provider.")

@@ -32,7 +32,7 @@ def _pseudonym(key: str) -> str:
 
 
 def site_id() -> str:
-    """Return a hash of the salt, which identifies this site and its backups. It tells nothing of the salt."""
+    """Return a hash of the salt, which identifies this site and its backups. It reveals nothing about the salt."""
     return hashlib.sha256(b"site\0" + _salt()).hexdigest()[:16]
 
 

@@ -57,9 +57,9 @@ def requires_role(
                 prefetch_related_objects([request.user], "groups")  # read once for the whole request
             held = roles_of(request.user)
             if not held:
-                raise PermissionDenied("Your account has no role yet. Ask an administrator to give you one.")
+                raise PermissionDenied("Your account has no role yet. Ask an admin to give you one.")
             if held.isdisjoint(roles):
-                raise PermissionDenied(f"This page is for: {', '.join(roles)}.")
+                raise PermissionDenied(f"This page needs one of the roles: {', '.join(roles)}.")
             return view(request, *arguments, **keywords)
 
         return checked

@@ -48,9 +48,9 @@ class SingleSignOn(OIDCAuthenticationBackend):  # type: ignore[misc]
         claims: dict[str, Any] = super().verify_token(token, **keywords)
         audience = claims.get("aud")
         if claims.get("iss") != settings.OIDC_ISSUER:
-            raise UntrustedTokenError("the token is of another issuer than OIDC_ISSUER")
+            raise UntrustedTokenError("the issuer of the token is not OIDC_ISSUER")
         if settings.OIDC_RP_CLIENT_ID not in (audience if isinstance(audience, list) else [audience]):
-            raise UntrustedTokenError("the token is for another client than OIDC_CLIENT_ID")
+            raise UntrustedTokenError("the token is not for the client OIDC_CLIENT_ID")
         return claims
 
     def retrieve_matching_jwk(self, token: str) -> jwt.PyJWK:
@@ -93,12 +93,12 @@ class Callback(OIDCAuthenticationCallbackView):  # type: ignore[misc]
             # OSError includes all errors of requests, whose messages may quote answers of the provider.
             reason = str(error) if isinstance(error, UntrustedTokenError) else type(error).__name__
             logger.warning("single sign-on failed: %s", reason)
-            return self._refuse("Single sign-on failed. Try again, or ask an administrator.")
+            return self._refuse("Single sign-on failed. Try again, or ask an admin.")
         user: User | None = getattr(self, "user", None)
         if user is None:
             return self._refuse("Single sign-on was cancelled or has expired. Try again.")
         if not user.is_active:
-            return self._refuse("Your account is disabled. Ask an administrator.")
+            return self._refuse("Your account is disabled. Ask an admin.")
         return response
 
     @property
@@ -134,7 +134,7 @@ def _identity(claims: dict[str, Any]) -> Identity:
 
 
 def _roles(claims: dict[str, Any]) -> list[Role]:
-    """Return the roles that the claim OIDC_ROLE_CLAIM names: a text or a list. Other values are no roles."""
+    """Return the roles that the claim OIDC_ROLE_CLAIM names: a text or a list. Other values are not roles."""
     value = _claim(claims, settings.OIDC_ROLE_CLAIM)
     names = value if isinstance(value, list) else [value]
     return [role for role in Role if role.value in names]

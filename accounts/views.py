@@ -8,7 +8,7 @@ from typing import Any, cast
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import BACKEND_SESSION_KEY, update_session_auth_hash
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, LogoutView, PasswordResetConfirmView
 from django.core.exceptions import BadRequest
@@ -25,7 +25,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import actions
 from accounts.actions import AccountActionError
 from accounts.demo_accounts import refusal
-from accounts.forms import ROLES, LoginForm, NewAccountForm, RolesForm
+from accounts.forms import ROLES, LoginForm, NewAccountForm, OwnPasswordForm, RolesForm
 from accounts.models import AccountEvent, LoginSession
 from accounts.paging import query_without_page
 from accounts.roles import Role, own_roles, requires_role
@@ -88,7 +88,7 @@ def single_sign_on(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
-    """Log the visitor in who comes back from the provider. Raises Http404 if single sign-on is off."""
+    """Log in the visitor who returns from the provider. Raises Http404 if single sign-on is off."""
     _require_single_sign_on()
     from accounts.single_sign_on import Callback
 
@@ -119,7 +119,7 @@ class SetPassword(PasswordResetConfirmView):
 def own_account(request: HttpRequest) -> HttpResponse:
     """Show the visitor's account with the form that changes the password, or change it."""
     user = _user(request)
-    form = PasswordChangeForm(user, request.POST or None)
+    form = OwnPasswordForm(user, request.POST or None)
     if request.method == "POST" and form.is_valid():
         form.save()
         update_session_auth_hash(request, user)
@@ -267,7 +267,7 @@ def account_log(request: HttpRequest) -> HttpResponse:
 
 
 def _account_page(request: HttpRequest, user: User, link: str = "") -> HttpResponse:
-    """Return the page of an account. A set-password link is shown on this page only, and stored nowhere."""
+    """Return the page of an account. A set-password link is shown on this page only, and is not stored."""
     roles = own_roles(user)
     response = render(
         request,

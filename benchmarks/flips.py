@@ -104,7 +104,7 @@ class Share:
         """Return the share that a text such as "2/3" names. Raises ValueError."""
         number, parts = map(int, text.split("/"))
         if not 1 <= number <= parts:
-            raise ValueError(f"{text} is no share")
+            raise ValueError(f"{text} is not a share")
         return cls(number, parts)
 
     def of(self, corpus: Iterable[T]) -> list[T]:

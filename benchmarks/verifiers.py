@@ -129,7 +129,7 @@ class Floor:
 
 
 sandboxed: list[float] = []
-"""CPU seconds of each run in the sandbox. Its processes are no children of this one."""
+"""CPU seconds of each run in the sandbox. Its processes are not children of this one."""
 
 
 def measure_sandbox() -> None:

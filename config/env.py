@@ -70,7 +70,7 @@ def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
     try:
         scheme = urlsplit(text).scheme
     except ValueError:
-        raise ImproperlyConfigured(f"{name} is no valid URL.") from None
+        raise ImproperlyConfigured(f"{name} is not a valid URL.") from None
     if scheme not in schemes:
         raise ImproperlyConfigured(
             f"{name} has the scheme {scheme!r}; it must start with one of: {', '.join(s + '://' for s in schemes)}."
@@ -162,8 +162,8 @@ def env_endpoints(prefix: str) -> dict[str, ModelEndpoint]:
         match = re.fullmatch(r"([A-Z0-9_]+)_(?:URL|KEY)", variable.removeprefix(prefix))
         if match is None:
             raise ImproperlyConfigured(
-                f"{variable} is no variable of an endpoint: use {prefix}NAME_URL and {prefix}NAME_KEY, with a NAME of "
-                "upper-case letters, digits and _."
+                f"{variable} is not a variable of an endpoint: use {prefix}NAME_URL and {prefix}NAME_KEY, with a NAME "
+                "of upper-case letters, digits and _."
             )
         names.add(match[1])
     endpoints = {}

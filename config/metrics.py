@@ -75,7 +75,7 @@ class _Rows(Collector):
     """The metrics that are computed from rows."""
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all metrics of the present state."""
+        """Yield all metrics of the current state."""
         now = timezone.now()
         yield from _queues(now)
         yield from _processes(now)

@@ -58,7 +58,7 @@ def unnamed_proxy() -> str:
 
 
 def _is_trusted(sender: str) -> bool | None:
-    """Return whether TRUSTED_PROXIES has the address; None if it is no address."""
+    """Return whether TRUSTED_PROXIES has the address; None if it is not an address."""
     try:
         address = ipaddress.ip_address(sender)
     except ValueError:

@@ -91,7 +91,7 @@ class Status:
 
 
 def read_status(person: Person) -> Status:
-    """Return the present state. A tutor of an unfinished study sees nothing that names the models of its arms."""
+    """Return the current state. A tutor of an unfinished study sees nothing that names the models of its arms."""
     concealed = concealed_study_keys(person)
     spent = DailySpend.objects.filter(day=today()).exclude(study_key__in=concealed)
     sums = spent.aggregate(dollars=Sum("microdollars"), unknown=Sum("calls_of_unknown_cost"))

@@ -8,7 +8,7 @@ _PREFIX = re.compile(r"(?:[A-Za-z0-9!_.*'()-]+/)*")
 
 
 class BucketLocationError(ValueError):
-    """An error for a text that is no address of a bucket; the message explains the form."""
+    """An error for a text that is not an address of a bucket; the message explains the form."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def parse_bucket(text: str) -> Bucket:
     prefix = f"{rest.strip('/')}/" if rest.strip("/") else ""
     if not text.startswith("s3://") or not _NAME.fullmatch(name) or not _PREFIX.fullmatch(prefix):
         raise BucketLocationError(
-            f"{text!r} is no address of a bucket: use s3://bucket or s3://bucket/prefix, with the server in "
+            f"{text!r} is not an address of a bucket: use s3://bucket or s3://bucket/prefix, with the server in "
             "AWS_ENDPOINT_URL_S3."
         )
     return Bucket(name, prefix)

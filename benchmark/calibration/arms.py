@@ -57,7 +57,7 @@ def shown_analysis(right: Chances) -> Chances:
 
 @dataclass(frozen=True)
 class Arm:
-    """An arm: the chance that a session is solved, given that of a right program, and its sessions a problem."""
+    """An arm: the chance that a session is solved, given that of a right program, and its sessions per problem."""
 
     solved: Callable[[Chances], Chances]
     sessions: int

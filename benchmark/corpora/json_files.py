@@ -41,7 +41,7 @@ def read_cphandbook(path: Path) -> Iterator[ImportedArticle | SkippedEntry]:
 
 
 def _entries(path: Path, format_name: str, *required: str) -> Iterator[dict[str, Any]]:
-    """Yield the entries, {} for one that is no object. Raises SourceError if none has the required keys."""
+    """Yield the entries, {} for one that is not an object. Raises SourceError if none has the required keys."""
     if not path.is_file():
         raise SourceError(f"{path} is not a file; the format {format_name} needs a JSON file")
     whole = 0

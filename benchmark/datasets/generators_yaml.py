@@ -181,7 +181,7 @@ class _Reader:
 
     def _read_named(self, context: _Context, key: str, value: Any) -> None:
         if not key:
-            self._fault(f"{context.name}/", "a test outside of a list needs a name")
+            self._fault(f"{context.name}/", "a test outside a list needs a name")
         elif _is_folder(value):
             self._read_folder(context.child(key, key), value)
         else:

@@ -112,7 +112,7 @@ class _Text:
         return key
 
     def next_character(self) -> str:
-        """Return the next character that is no white space, without passing it; "" at the end."""
+        """Return the next character that is not white space, without passing it; "" at the end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in _SPACE:

@@ -492,7 +492,7 @@ def _write(dataset_name: str, format_name: str, problems: Iterable[_Prepared]) -
 
 
 def _write_unhashed_rows(problem: Problem, prepared: _Prepared) -> None:
-    """Replace the rows that are no part of the content hash: listed tests, and generators by size."""
+    """Replace the rows that are not part of the content hash: listed tests, and generators by size."""
     problem.sized_generators.filter(author="").delete()
     SizedGenerator.objects.bulk_create(
         SizedGenerator(problem=problem, **columns) for columns in prepared.sized_generators

@@ -72,7 +72,7 @@ class _Opening:
 class _Closing:
     end: int  # position where the content ends
     after: int  # position where the text continues
-    opens: bool  # whether the text that goes on is no closing fence: the next block, or other text
+    opens: bool  # whether the following text is not a closing fence: the next block, or other text
 
 
 def fenced_blocks(text: str, language: str) -> list[CodeBlock]:
@@ -221,8 +221,8 @@ def _quotation(text: str, depth: int) -> int:
 
 
 def _read_closing(body: str, body_at: int, line: _Line, opening: _Opening) -> _Closing | None:
-    """Return how the line ends the block, if it does. A fence followed by words that are no tag closes it; one with the
-    tag of a language opens the next block. A fence may follow the last line of the program on the same line."""
+    """Return how the line ends the block, if it does. A fence followed by words that are not a tag closes it; one with
+    the tag of a language opens the next block. A fence may follow the last line of the program on the same line."""
     mark = opening.fence[0]
     stripped = body.lstrip(" \t" + _INVISIBLE)
     blanks = len(body) - len(stripped)

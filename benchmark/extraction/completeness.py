@@ -134,7 +134,7 @@ def _assess_python(code: str) -> Assessment:
 
 
 def _is_prose(tail: list[str]) -> bool:
-    """Return whether these lines, the first of which is no Python, are prose after a program and not its rest."""
+    """Return whether these lines, the first of which is not Python, are prose after a program and not its rest."""
     beginning = [line for line in tail if line.strip()][:2]
     if not beginning or beginning[0].lstrip().startswith(_MARKDOWN):
         return True

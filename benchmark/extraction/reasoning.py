@@ -62,7 +62,7 @@ def visible_text(reply: str) -> str | None:
 
 
 def _stands_alone(reply: str, position: int) -> bool:
-    """Return whether a line or another token ends right before the position, so that it is no mention in prose."""
+    """Return whether a line or another token ends right before the position, so that it is not a mention in prose."""
     before = reply[max(0, position - 40) : position].rstrip(" \t")
     return not before or before.endswith(("\n", "|>")) or reply.startswith("<|start|>", position)
 

@@ -6,7 +6,7 @@ from math import log2
 import numpy as np
 
 from benchmark.calibration.registry import Cell, Covered, calibrates
-from benchmark.growth.contrasts import Pair, SlowContrast, share_contrast
+from benchmark.growth.contrasts import PairedValues, SlowContrast, share_contrast
 from benchmark.growth.fitting import Point, fit, start_up
 
 NOISE = 0.15
@@ -91,7 +91,7 @@ def _study(
         logit = _LOGIT + _SPREAD * generator.normal()
         first, second = _chances(np.array([logit + effect, logit]))
         pairs += [
-            Pair(str(problem), outcome(first), outcome(second))
+            PairedValues(str(problem), outcome(first), outcome(second))
             for _ in range(generator.choice(np.asarray(starts)))
         ]
     return share_contrast(pairs, lowest=-1.0 if net else 0.0)

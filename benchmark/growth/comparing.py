@@ -43,7 +43,7 @@ class Difference:
 def compare(slow: Submission, candidate: Submission) -> SlowComparison | None:
     """Return the stored comparison of two programs for a problem, and make it if there is none.
 
-    None if the slow program fails a sample, so that it is no oracle, or if the candidate does not compile.
+    None if the slow program fails a sample, so that it is not an oracle, or if the candidate does not compile.
     Raises NoSizesError and the errors of the sandbox.
     """
     recipe = growth_recipe(slow.problem)

@@ -9,7 +9,7 @@ from benchmark.metrics import FEWEST_TESTED_PROBLEMS, POWER, paired_contrast, pr
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairedValues:
     """The values of one start program under two arms."""
 
     problem: str
@@ -42,7 +42,7 @@ class SlowContrast:
         return self.low is not None and self.high is not None and self.low <= 0 <= self.high
 
 
-def share_contrast(pairs: Sequence[Pair], *, lowest: float = 0.0) -> SlowContrast | None:
+def share_contrast(pairs: Sequence[PairedValues], *, lowest: float = 0.0) -> SlowContrast | None:
     """Return the contrast of values from `lowest` (0, or -1 for a net rate) to 1; None without pairs.
 
     One outcome of 0 or 1 a problem has Newcombe's interval, other values the t interval over problems.
@@ -70,7 +70,7 @@ def share_contrast(pairs: Sequence[Pair], *, lowest: float = 0.0) -> SlowContras
     )
 
 
-def mean_contrast(pairs: Sequence[Pair]) -> SlowContrast | None:
+def mean_contrast(pairs: Sequence[PairedValues]) -> SlowContrast | None:
     """Return the contrast of unbounded values, such as slopes, with the t interval over problems; None without pairs.
 
     A single problem and equal differences have no interval.
@@ -101,7 +101,7 @@ def mean_contrast(pairs: Sequence[Pair]) -> SlowContrast | None:
     )
 
 
-def _means(pairs: Sequence[Pair], value: Callable[[Pair], float]) -> list[float]:
+def _means(pairs: Sequence[PairedValues], value: Callable[[PairedValues], float]) -> list[float]:
     """Return the mean of each problem, in the order of first occurrence."""
     by_problem: dict[str, list[float]] = {}
     for pair in pairs:

@@ -21,7 +21,7 @@ from benchmark.models import Judgement, Problem, ReferenceVerdict
 from benchmark.text.program_lines import find_programs, guess_language
 
 _LONGEST_LINE = 500
-"""Characters. Longer lines are no part of a program and are skipped, which keeps the time linear."""
+"""Characters. Longer lines are not part of a program and are skipped, which keeps the time linear."""
 
 _COMPLETE = {
     "cpp": re.compile(r"\bmain\s*\("),

@@ -59,7 +59,7 @@ def add_model_options(parser: CommandParser, spender: str) -> None:
         help="make no call; print the calls and tokens that would be needed",
     )
     add_budget(parser, spender)
-    parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+    parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
 
 def add_budget(parser: CommandParser, spender: str) -> None:
@@ -88,11 +88,14 @@ def add_limits(parser: CommandParser, concurrency: str = "calls in flight; defau
     """Add the limits of all processes of a model together, and of a prompt's length."""
     for name, help in (
         ("concurrency", concurrency),
-        ("requests-per-minute", "calls a minute"),
-        ("tokens-per-minute", "tokens a minute"),
+        ("requests-per-minute", "calls per minute"),
+        ("tokens-per-minute", "tokens per minute"),
     ):
         parser.add_argument(
-            f"--{name}", type=positive, metavar="N", help=f"{help}; of all processes of the model together"
+            f"--{name}",
+            type=positive,
+            metavar="N",
+            help=f"{help}; shared by all processes that call the model",
         )
     parser.add_argument(
         "--context-tokens",

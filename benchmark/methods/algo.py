@@ -37,7 +37,7 @@ class AlgoSettings(MethodSettings):
     """Settings that the paper's methods have in common."""
 
     temperature: float | None = option(
-        1.0, "randomness of the replies; none leaves it to the provider", ge=0, le=2
+        1.0, "randomness of the replies; none uses the provider's default", ge=0, le=2
     )
 
 

@@ -180,7 +180,7 @@ class Method:
     prepare: Callable[[PlannedRun], Preparation] = prepare_nothing
     """Checks a new run before any call is paid for. Raises SettingsError."""
     texts: Callable[[], Mapping[str, str]] = no_texts
-    """Returns the prompt texts outside of `benchmark.prompts` by name. A run resumes only while they are unchanged."""
+    """Returns the prompt texts outside `benchmark.prompts` by name. A run resumes only while they are unchanged."""
     fresh_draws: bool = False
     """Whether new runs get draw numbers above those of all earlier runs with the model, unless --draws is given."""
     judges_every_program: bool = False

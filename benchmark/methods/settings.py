@@ -48,14 +48,14 @@ class MethodSettings:
     __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
     temperature: float | None = option(
-        0.7, "randomness of the replies; none leaves it to the provider", ge=0, le=2
+        0.7, "randomness of the replies; none uses the provider's default", ge=0, le=2
     )
     top_p: float | None = option(
-        None, "share of likely words to draw from; none leaves it to the provider", ge=0, le=1
+        None, "share of likely words to draw from; none uses the provider's default", ge=0, le=1
     )
-    max_output_tokens: int | None = option(4096, "longest reply; none leaves it to the provider", ge=1)
+    max_output_tokens: int | None = option(4096, "longest reply; none uses the provider's default", ge=1)
     reasoning: Annotated[str, OneOf(EFFORTS)] | Annotated[int, Field(ge=1)] | None = option(
-        None, "reasoning effort, or for some providers a number of tokens; none leaves it to the provider"
+        None, "reasoning effort, or for some providers a number of tokens; none uses the provider's default"
     )
     seed: int | None = option(None, "seed of the sampling, for providers that accept one; none sends none")
     language: Annotated[str, OneOf(LANGUAGES)] = option("python", "language of the programs")

@@ -1,4 +1,4 @@
-"""95 % intervals: Wilson's for one attempt a problem, a bootstrap over many problems or contests.
+"""95 % intervals: Wilson's for one attempt per problem, a bootstrap over many problems or contests.
 
 Functions import scipy themselves: the import takes most of a second and 70 MB, and most processes need no figures.
 """

@@ -45,4 +45,4 @@ def _check(attempts: int, k: int, name: str) -> None:
     if k < 1:
         raise ValueError(f"{name}@{k} is not defined: k starts at 1")
     if k > attempts:
-        raise TooFewAttemptsError(f"{name}@{k} needs at least {k} attempts a problem; there are {attempts}")
+        raise TooFewAttemptsError(f"{name}@{k} needs at least {k} attempts per problem; there are {attempts}")

@@ -72,7 +72,7 @@ def _corrected_correlation(both: int, only_first: int, only_second: int, neither
 def problem_t(
     values: Sequence[float], clusters: Sequence[Hashable] | None = None, *, lowest: float = 0.0
 ) -> NamedInterval:
-    """Return the t interval of the mean with one value a problem, all problems weighted equally.
+    """Return the t interval of the mean with one value per problem, all problems weighted equally.
 
     The degrees of freedom are the number of problems less one. With `clusters` (the contest of each problem) they are
     the number of clusters less one, and the standard error is that of Liang and Zeger 1986 with the factor
@@ -101,7 +101,7 @@ def zero_spread(units: int) -> float:
 
 
 def problem_t_test(differences: Sequence[float]) -> float:
-    """Return the two-sided p of the t test of a mean of 0 with one value a problem; 1 for values without spread.
+    """Return the two-sided p of the t test of a mean of 0 with one value per problem; 1 for values without spread.
 
     Raises ValueError without values.
     """

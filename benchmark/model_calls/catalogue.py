@@ -254,13 +254,13 @@ def session_choice(user: User) -> LanguageModel | None:
 
 
 def session_spec(user: User) -> ModelSpec:
-    """Return the model of this tutor's next session outside of studies. Raises ModelSpecError."""
+    """Return the model of this tutor's next session outside studies. Raises ModelSpecError."""
     row = session_choice(user)
     return parse_model_spec(settings.TUTORING_MODEL if row is None else row.spec)
 
 
 def session_model(user: User) -> LanguageModel:
-    """Return the row of this tutor's next session outside of studies, made from TUTORING_MODEL if no row is chosen.
+    """Return the row of this tutor's next session outside studies, made from TUTORING_MODEL if no row is chosen.
 
     Raises CatalogueError if the only row is inactive, and ModelSpecError for an invalid TUTORING_MODEL.
     """

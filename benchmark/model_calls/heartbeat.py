@@ -44,7 +44,7 @@ def exclusive_lock(work: str) -> Iterator[None]:
 def send_heartbeat(owner: str, model_spec: str, run: Run | None = None, waiting: str = "") -> int:
     """Renew the row of this process; return how many processes share the limits of its model, this one included.
 
-    `run` is None outside of runs. `waiting` says in words why its calls are delayed.
+    `run` is None outside runs. `waiting` says in words why its calls are delayed.
     """
     limited = "" if run is not None and run.in_batches else model_spec
     now = timezone.now()

@@ -45,7 +45,7 @@ class Account:
 
     @classmethod
     def of_model(cls, row: LanguageModel, purpose: Purpose, study_key: str = "") -> Account:
-        """Return the account of calls to a model outside of runs."""
+        """Return the account of calls to a model outside runs."""
         return cls(row.spec, catalogue.known_price(row), study_key, purpose)
 
     def microdollars(self, spending: Spending) -> int | None:

@@ -22,7 +22,7 @@ from benchmark.providers import (
 )
 
 CHARACTERS_PER_TOKEN = 3.65
-"""Of English and programs, within 7 % (measured with the tokenisers of GPT-4)."""
+"""Of English and programs, within 7 % (measured with the tokenizers of GPT-4)."""
 
 BURST = 6.0
 """Seconds of a limit that may be used at once."""

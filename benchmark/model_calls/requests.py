@@ -1,4 +1,4 @@
-"""Model requests outside of chains: many to one model, each reply stored when it arrives.
+"""Model requests outside chains: many to one model, each reply stored when it arrives.
 
 They share budgets and the limits of the model with runs.
 """

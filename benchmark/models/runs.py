@@ -68,7 +68,7 @@ class Run(MeteredRun):
 
     @property
     def attempts_per_epoch(self) -> int:
-        """Return the number of chains a problem in each epoch."""
+        """Return the number of chains per problem in each epoch."""
         return self.attempts // self.epochs
 
     def draw_of(self, chain: int) -> tuple[int, int]:

@@ -244,7 +244,7 @@ class ListedTest(models.Model):
 class SizedGenerator(WrittenProgram):
     """A generator whose argument states the size of the input, for the growth of running times.
 
-    Generators of suites are `PackageProgram` rows. These rows are no part of the problem's content hash.
+    Generators of suites are `PackageProgram` rows. These rows are not part of the problem's content hash.
     """
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="sized_generators")

@@ -5,7 +5,7 @@ Nothing is distinguished by colour alone: marks, dashes and sizes differ too, an
 
 from benchmark.plots.curves import Curve, CurvePlot, CurvePoint, sparkline
 from benchmark.plots.drawing import Drawing, curve_class, mark, mark_svg
-from benchmark.plots.forest import FACTORS, POINTS, RATIOS, SHARES, SLOPES, ForestPlot, ForestRow, Scale
+from benchmark.plots.forest import FACTORS, POINTS, RATIOS, SHARES, SLOPES, ForestPlot, ForestRow, ValueScale
 from benchmark.plots.heat import HeatMap, HeatRow, heat_level
 from benchmark.plots.plane import DOLLARS, PlanePlot, PlanePoint, PlaneValue
 from benchmark.plots.plot import Plot
@@ -29,7 +29,7 @@ __all__ = [
     "PlanePoint",
     "PlaneValue",
     "Plot",
-    "Scale",
+    "ValueScale",
     "curve_class",
     "heat_level",
     "mark",

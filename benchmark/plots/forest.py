@@ -24,11 +24,11 @@ _ARROW = 6
 
 
 @dataclass(frozen=True)
-class Scale:
+class ValueScale:
     """The format of values: times `factor`, formatted by `form`, with `unit` after the estimate.
 
     `limits` are the ends of the axis, in shown values; None: those of the values. `no_difference` is the value without
-    a difference; None for values that are no differences.
+    a difference; None for values that are not differences.
     """
 
     factor: float
@@ -52,19 +52,19 @@ class Scale:
         return with_minus(f"{sign}{value:.6g}")
 
 
-SHARES = Scale(100, "z.0f", " %", limits=(0, 100))
+SHARES = ValueScale(100, "z.0f", " %", limits=(0, 100))
 """Shares from 0 to 1, shown in percent."""
 
-POINTS = Scale(100, "+z.1f", no_difference=0)
+POINTS = ValueScale(100, "+z.1f", no_difference=0)
 """Differences of shares, shown in percentage points."""
 
-RATIOS = Scale(100, "z.0f", " %", no_difference=100)
+RATIOS = ValueScale(100, "z.0f", " %", no_difference=100)
 """Ratios of shares, shown in percent."""
 
-SLOPES = Scale(1, "+z.2f", no_difference=0)
+SLOPES = ValueScale(1, "+z.2f", no_difference=0)
 """Differences of slopes."""
 
-FACTORS = Scale(1, ".3g", logarithmic=True, no_difference=1)
+FACTORS = ValueScale(1, ".3g", logarithmic=True, no_difference=1)
 """Ratios of times, on a logarithmic axis."""
 
 
@@ -89,7 +89,7 @@ class ForestPlot(Plot):
     """A forest plot; there is at least one row. `axis` names the values with their unit, `of` what `n` counts."""
 
     estimates: Sequence[ForestRow]
-    scale: Scale
+    scale: ValueScale
     axis: str
     of: str = "problems"
 
@@ -172,7 +172,7 @@ class ForestPlot(Plot):
 class _Axis:
     """The axis from the lowest to the highest finite value, with the value without a difference."""
 
-    def __init__(self, scale: Scale, values: Sequence[float]) -> None:
+    def __init__(self, scale: ValueScale, values: Sequence[float]) -> None:
         self._logarithmic = scale.logarithmic
         finite = [value for value in values if isfinite(value) and (value > 0 or not scale.logarithmic)]
         if scale.no_difference is not None:

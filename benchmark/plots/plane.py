@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from benchmark.plots.drawing import Drawing, curve_class, curve_mark, line, mark, step_of, ticks, titled
-from benchmark.plots.forest import Scale
+from benchmark.plots.forest import ValueScale
 from benchmark.plots.plot import Plot, Row
 
 _WIDTH, _HEIGHT = 400, 280
@@ -18,7 +18,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 22, 24, 42
 _LEGEND_LINE, _LEGEND_LETTERS = 16, 50
 """The height of a line of the legend and its letters."""
 
-DOLLARS = Scale(1, ".3g", " dollars")
+DOLLARS = ValueScale(1, ".3g", " dollars")
 
 
 class PlaneValue(NamedTuple):
@@ -45,8 +45,8 @@ class PlanePlot(Plot):
     """Points in a plane; there is at least one. Both axes contain 0. A value without a difference is a line."""
 
     points: Sequence[PlanePoint]
-    x_scale: Scale
-    y_scale: Scale
+    x_scale: ValueScale
+    y_scale: ValueScale
     x_name: str
     y_name: str
     of: str = "problems"
@@ -110,12 +110,12 @@ class PlanePlot(Plot):
             yield (point.name, *_scaled(point.x, self.x_scale), *_scaled(point.y, self.y_scale), point.n)
 
 
-def _scaled(one: PlaneValue, scale: Scale) -> Iterator[float | str]:
+def _scaled(one: PlaneValue, scale: ValueScale) -> Iterator[float | str]:
     for value in one:
         yield "" if value is None else float(f"{value * scale.factor:.15g}")
 
 
-def _shown(one: PlaneValue, scale: Scale) -> str:
+def _shown(one: PlaneValue, scale: ValueScale) -> str:
     value = f"{scale.text(one.value * scale.factor)}{scale.unit}"
     if one.low is None or one.high is None:
         return value
@@ -125,7 +125,7 @@ def _shown(one: PlaneValue, scale: Scale) -> str:
 class _Axis:
     """An axis over all intervals and 0, between two places of the drawing."""
 
-    def __init__(self, estimates: Sequence[PlaneValue], scale: Scale, first: float, last: float) -> None:
+    def __init__(self, estimates: Sequence[PlaneValue], scale: ValueScale, first: float, last: float) -> None:
         ends = [0.0, *(end * scale.factor for one in estimates for end in one if end is not None)]
         margin = step_of((max(ends) - min(ends)) or 1) / 4
         self._low, self._high = min(ends), max(ends) + margin

@@ -89,7 +89,7 @@ class SampleRun:
         judgement = judge.Judgement.from_json(stored.result)
         samples = {case.name: case for case in problem.tests.filter(origin=TestCase.Origin.SAMPLE)}
         if not all(result.sample and result.name in samples for result in judgement.tests):
-            raise PromptLeakError(f"judgement {stored.pk} holds the result of a test that is no sample")
+            raise PromptLeakError(f"judgement {stored.pk} holds the result of a test that is not a sample")
         return cls(
             judgement.verdict,
             tuple(

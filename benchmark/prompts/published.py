@@ -41,7 +41,7 @@ _FRAMES = {
 
 
 class UnexpectedShapeError(Exception):
-    """The folder is no clone of the published repository; the message says what is missing and where."""
+    """The folder is not a clone of the published repository; the message says what is missing and where."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def read_prompts(source: str) -> dict[str, str]:
     try:
         module = ast.parse(source)
     except (SyntaxError, ValueError) as error:
-        raise UnexpectedShapeError(f"{FILE} is no Python: {error}") from None
+        raise UnexpectedShapeError(f"{FILE} is not valid Python: {error}") from None
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     wanted = dict.fromkeys(function for function, _ in _PROMPTS.values())
     if missing := [name for name in wanted if name not in functions]:

@@ -89,7 +89,9 @@ def templates_with(folder: str) -> Templates:
     for name in own.keys() - ours.keys() - WHOLE.keys():
         near = get_close_matches(name, ours, n=1, cutoff=0.4)
         meant = f"Did you mean {near[0]}.txt? " if near else ""
-        raise TemplateError(f"{folder}/{name}.txt is no template of ours. {meant}Names: {_list(ours)}")
+        raise TemplateError(
+            f"{folder}/{name}.txt is not a template of Hintbench. {meant}Names: {_list(ours)}"
+        )
     own |= {name: own[usual] for name, usual in _VARIANTS.items() if usual in own and name not in own}
     texts = _assemble(ours | own, folder)
     for name in own:

@@ -119,7 +119,7 @@ class AnthropicBatches(AnthropicProvider):
         return BatchResult(line.custom_id, unanswered(self._endpoint.name, result.type))
 
     async def cancel_batch(self, batch_id: str) -> None:
-        """See `BatchingProvider.cancel_batch`; the refusal to cancel a batch that has ended is no error."""
+        """See `BatchingProvider.cancel_batch`; the refusal to cancel a batch that has ended is not an error."""
         with self._endpoint.errors(anthropic.AnthropicError):
             try:
                 await self._client.messages.batches.cancel(batch_id)

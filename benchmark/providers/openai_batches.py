@@ -122,7 +122,7 @@ class _Batches(OpenAIClient):
         return self.read_whole(response["body"], response.get("request_id") or "")
 
     async def cancel_batch(self, batch_id: str) -> None:
-        """See `BatchingProvider.cancel_batch`; the conflict of a batch that has ended is no error."""
+        """See `BatchingProvider.cancel_batch`; the conflict of a batch that has ended is not an error."""
         with self._endpoint.errors(openai.OpenAIError):
             try:
                 await self._client.batches.cancel(batch_id)

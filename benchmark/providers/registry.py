@@ -106,7 +106,7 @@ class NamedEndpoint(Protocol):
 
 
 class ModelSpecError(ValueError):
-    """A text that is no valid `provider:model`; the message explains the form."""
+    """A text that is not a valid `provider:model`; the message explains the form."""
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ class RetryPolicy:
         if error.retry_after is not None and error.retry_after > self.longest:
             raise ProviderError(
                 error.kind,
-                f"{error.message} The provider asks for a wait of {error.retry_after:,.0f} seconds, longer than the "
-                f"{self.longest:,.0f} seconds that a call waits at most. Resume later.",
+                f"{error.message} The provider requests a wait of {error.retry_after:,.0f} seconds, longer than the "
+                f"{self.longest:,.0f} seconds that a call may wait. Resume later.",
                 retryable=False,
                 retry_after=error.retry_after,
             )

@@ -124,7 +124,7 @@ def _check_sampling(parameters: Parameters) -> None:
 
 
 def _check_json(field: str, value: object, depth: int) -> None:
-    """Raise ValueError for a value that is no JSON, that no database can store, or that is nested too deeply."""
+    """Raise ValueError for a value that is not JSON, that no database can store, or that is nested too deeply."""
     if depth > EXTRA_DEPTH:
         raise ValueError(f"The extra request field {field!r} is nested more than {EXTRA_DEPTH} levels deep.")
     if isinstance(value, list):

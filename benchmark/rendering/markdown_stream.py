@@ -59,7 +59,7 @@ class MarkdownStream:
     _seen: bool = False
     """Whether `_begin` has handled the line that is arriving."""
     _fence: str = ""
-    """The fence that is open; empty outside of programs."""
+    """The fence that is open; empty outside programs."""
     _is_program: bool = False
     """Whether the block consists of a fenced program, so that it ends with its closing fence."""
 

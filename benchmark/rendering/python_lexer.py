@@ -11,7 +11,7 @@ _WORDS = {
     if isinstance(pattern, words)
     for word in pattern.words
 }
-"""Words of Pygments' lists that are no plain names."""
+"""Words of Pygments' lists that are not plain names."""
 
 _OTHER_WORDS = (
     "and", "in", "is", "not", "or", "def", "class", "from", "import", "lazy", "match", "case", "self", "cls",

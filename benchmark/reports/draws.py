@@ -6,7 +6,7 @@ from math import sqrt
 from statistics import fmean, stdev
 
 from benchmark.models import Generation, Run
-from benchmark.reports.groups import ChainOutcome, Scale, score
+from benchmark.reports.groups import ChainOutcome, ScoreRules, score
 
 
 @dataclass(frozen=True)
@@ -33,32 +33,36 @@ def epoch_standard_error(values: Sequence[float]) -> float | None:
 
 
 def between_epochs(
-    run: Run, scale: Scale, by_chain: Mapping[int, Mapping[int, ChainOutcome]]
+    run: Run, rules: ScoreRules, by_chain: Mapping[int, Mapping[int, ChainOutcome]]
 ) -> tuple[BetweenEpochs, ...]:
     """Return the figures for each k that one epoch has enough attempts for; none for a run of one epoch.
 
     `by_chain` holds the outcomes of each problem by the number of the chain.
     """
-    if run.epochs == 1 or scale.scoring == "none":
+    if run.epochs == 1 or rules.scoring == "none":
         return ()
     epochs = [
-        [_of_epoch(run, epoch, chains, scale) for epoch in range(run.epochs)] for chains in by_chain.values()
+        [_of_epoch(run, epoch, chains, rules) for epoch in range(run.epochs)] for chains in by_chain.values()
     ]
-    ks = [k for k in scale.ks if scale.scoring == "refine" or k <= run.attempts_per_epoch]
-    return tuple(_between(k, epochs, scale) for k in ks)
+    ks = [k for k in rules.ks if rules.scoring == "refine" or k <= run.attempts_per_epoch]
+    return tuple(_between(k, epochs, rules) for k in ks)
 
 
-def _of_epoch(run: Run, epoch: int, chains: Mapping[int, ChainOutcome], scale: Scale) -> list[ChainOutcome]:
+def _of_epoch(
+    run: Run, epoch: int, chains: Mapping[int, ChainOutcome], rules: ScoreRules
+) -> list[ChainOutcome]:
     return [
         outcome
         for chain, outcome in chains.items()
         if chain // run.attempts_per_epoch == epoch
-        and not (outcome.permanent and scale.failures == "excluded")
+        and not (outcome.permanent and rules.failures == "excluded")
     ]
 
 
-def _between(k: int, problems: Sequence[Sequence[Sequence[ChainOutcome]]], scale: Scale) -> BetweenEpochs:
-    scores = [[score(outcomes, k, scale) for outcomes in epochs] for epochs in problems]
+def _between(
+    k: int, problems: Sequence[Sequence[Sequence[ChainOutcome]]], rules: ScoreRules
+) -> BetweenEpochs:
+    scores = [[score(outcomes, k, rules) for outcomes in epochs] for epochs in problems]
     complete = [values for values in scores if None not in values]
     if not complete:
         return BetweenEpochs(k, 0, (), None)

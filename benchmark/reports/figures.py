@@ -21,7 +21,14 @@ from benchmark.models import Problem, Run, Verifier, WorkItem
 from benchmark.models.finishes import counted, finish_kind, finish_terms, finish_warnings
 from benchmark.reports.cutoffs import cutoff_of
 from benchmark.reports.draws import BetweenEpochs, between_epochs, count_repeated, replay_note
-from benchmark.reports.groups import ChainOutcome, GroupFigures, PassAtK, ProblemFacts, Scale, group_figures
+from benchmark.reports.groups import (
+    ChainOutcome,
+    GroupFigures,
+    PassAtK,
+    ProblemFacts,
+    ScoreRules,
+    group_figures,
+)
 from benchmark.reports.memory import MemoryScore, run_memory
 from benchmark.reports.published_tables import PublishedRow, comparable_rows
 from benchmark.reports.refinement.curves import Refinement
@@ -225,11 +232,11 @@ def measure(
 
     `cutoff`, `usual_price` (as of `measure_usage`) and `failures` override what the run stores and what is known of the
     model. `ks` are for pass@k; a refine run always has Refine@1 … Refine@K. Raises TooFewAttemptsError for a k above
-    the run's attempts a problem.
+    the run's attempts per problem.
     """
-    scale = _scale(run, ks, failures or run.failures)
+    rules = _score_rules(run, ks, failures or run.failures)
     facts = _facts(run)
-    items = _read_items(run, scale.scoring, facts)
+    items = _read_items(run, rules.scoring, facts)
     usage = measure_usage(run, usual_price)
     models, finishes = _replies(run)
     cutoff = cutoff or _known_cutoff(run, models)
@@ -243,18 +250,18 @@ def measure(
         total=items.total,
         done=items.done,
         failed=items.faults.total(),
-        solved=None if scale.scoring == "none" else items.verdicts[Verdict.AC],
-        scoring=scale.scoring,
-        failures=scale.failures,
+        solved=None if rules.scoring == "none" else items.verdicts[Verdict.AC],
+        scoring=rules.scoring,
+        failures=rules.failures,
         failures_stored="failures" in run.manifest,
         permanent=dict(items.permanent.most_common()),
-        verifiers=_verifiers(run) if scale.scoring == "none" else {},
+        verifiers=_verifiers(run) if rules.scoring == "none" else {},
         samples_only=items.samples_only,
         cutoff=cutoff,
         groups=group_figures(
             {problem: fact for problem, fact in facts.items() if problem in items.problems},
             {problem: list(chains.values()) for problem, chains in items.outcomes.items()},
-            scale,
+            rules,
             cutoff,
         ),
         verdicts={verdict.value: items.verdicts[verdict] for verdict in Verdict if items.verdicts[verdict]},
@@ -262,14 +269,14 @@ def measure(
         **vars(usage),
         epochs=run.epochs,
         first_draw=run.first_draw,
-        between_epochs=between_epochs(run, scale, items.outcomes),
+        between_epochs=between_epochs(run, rules, items.outcomes),
         # A run that has paid for all of its replies repeats none.
         replies_repeated=count_repeated(run) if run.paid_calls < usage.generations else 0,
         faults=dict(items.faults.most_common()),
         published=tuple(comparable_rows(run)),
         models_returned=models,
-        after=after_reflections(run, scale.failures),
-        metrics=measure_metrics(items.outcomes, scale),
+        after=after_reflections(run, rules.failures),
+        metrics=measure_metrics(items.outcomes, rules),
         manifest=run.manifest,
         memory=run_memory(run, cutoff),
         near_limit=items.near_limit,
@@ -369,17 +376,17 @@ def _known_cutoff(run: Run, models_returned: Sequence[str]) -> date | None:
     return None if None in known else max(day for day in known if day)
 
 
-def _scale(run: Run, ks: Sequence[int], failures: str) -> Scale:
-    """Return the scale of the run's scores. Raises TooFewAttemptsError."""
+def _score_rules(run: Run, ks: Sequence[int], failures: str) -> ScoreRules:
+    """Return the rules of the run's scores. Raises TooFewAttemptsError."""
     scoring = scoring_of(run.method)
     if scoring == "refine":
         ks = range(1, attempts_allowed(run) + 1)
     for k in ks if scoring == "pass" else ():
         if k > run.attempts:
             raise TooFewAttemptsError(
-                f"pass@{k} needs at least {k} attempts a problem; run {run.pk} has {run.attempts}"
+                f"pass@{k} needs at least {k} attempts per problem; run {run.pk} has {run.attempts}"
             )
-    return Scale(scoring, tuple(ks), run.attempts, failures)
+    return ScoreRules(scoring, tuple(ks), run.attempts, failures)
 
 
 def _replies(run: Run) -> tuple[tuple[str, ...], dict[str, int]]:

@@ -25,8 +25,8 @@ INTERVAL_NAMES = {
 """The short name of the method of an interval."""
 
 _INTERVAL_DESCRIPTIONS = {
-    "wilson": "Wilson, one outcome a problem",
-    "newcombe": "Newcombe's paired interval, one outcome a problem and run",
+    "wilson": "Wilson, one outcome per problem",
+    "newcombe": "Newcombe's paired interval, one outcome per problem and run",
     "t": "t on the means of fewer than 60 problems or contests",
     "bootstrap": "bootstrap, drawing whole problems or contests",
     "bound": "bound, where all problems or contests have the same value",

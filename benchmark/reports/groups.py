@@ -116,10 +116,10 @@ class GroupFigures:
 
 
 @dataclass(frozen=True)
-class Scale:
+class ScoreRules:
     """The scores that a run has: pass@k or Refine@k for each of `ks`, or none for a run without attempts.
 
-    `attempts` is the number of chains a problem. With `failures="wrong"` the headline counts permanent failures.
+    `attempts` is the number of chains per problem. With `failures="wrong"` the headline counts permanent failures.
     """
 
     scoring: Scoring
@@ -131,12 +131,12 @@ class Scale:
 def group_figures(
     facts: Mapping[int, ProblemFacts],
     outcomes: Mapping[int, Sequence[ChainOutcome]],
-    scale: Scale,
+    rules: ScoreRules,
     cutoff: date | None,
 ) -> tuple[GroupFigures, ...]:
     """Return the figures of all problems, then of each tier, side of the cutoff, tag and year with a problem."""
     return tuple(
-        _group(by, name, [(facts[problem], outcomes.get(problem, ())) for problem in chosen], scale)
+        _group(by, name, [(facts[problem], outcomes.get(problem, ())) for problem in chosen], rules)
         for by, name, chosen in _groupings(facts, cutoff)
     )
 
@@ -207,14 +207,14 @@ def side_of(contest_date: date | None, cutoff: date | None) -> str:
 Tried = Sequence[tuple[ProblemFacts, Sequence[ChainOutcome]]]
 
 
-def _group(by: By, name: str, planned: Tried, scale: Scale) -> GroupFigures:
+def _group(by: By, name: str, planned: Tried, rules: ScoreRules) -> GroupFigures:
     answered = [(fact, [one for one in outcomes if not one.permanent]) for fact, outcomes in planned]
     chains = [one for _, outcomes in answered for one in outcomes]
     permanent = sum(len(outcomes) for _, outcomes in planned) - len(chains)
     clustered = by in CLUSTERED
-    answered_at = _points(answered, scale, clustered=clustered)
-    planned_at = _points(planned, scale, clustered=clustered) if permanent else answered_at
-    headline = planned_at if scale.failures == "wrong" else answered_at
+    answered_at = _points(answered, rules, clustered=clustered)
+    planned_at = _points(planned, rules, clustered=clustered) if permanent else answered_at
+    headline = planned_at if rules.failures == "wrong" else answered_at
     return GroupFigures(
         by=by,
         name=name,
@@ -223,34 +223,34 @@ def _group(by: By, name: str, planned: Tried, scale: Scale) -> GroupFigures:
         permanent=permanent,
         attempts=sum(one.attempts for _, outcomes in planned for one in outcomes),
         solved=sum(one.accepted for one in chains),
-        pass_at=headline if scale.scoring == "pass" else (),
-        refine_at=headline if scale.scoring == "refine" else (),
+        pass_at=headline if rules.scoring == "pass" else (),
+        refine_at=headline if rules.scoring == "refine" else (),
         answered_at=answered_at,
         planned_at=planned_at,
-        tests_at=_tests(planned if scale.failures == "wrong" else answered, scale),
+        tests_at=_tests(planned if rules.failures == "wrong" else answered, rules),
     )
 
 
-def _points(tried: Tried, scale: Scale, *, clustered: bool) -> tuple[PassAtK, ...]:
-    if scale.scoring == "none":
+def _points(tried: Tried, rules: ScoreRules, *, clustered: bool) -> tuple[PassAtK, ...]:
+    if rules.scoring == "none":
         return ()
-    return tuple(_point(k, _scores(tried, k, scale), scale.attempts, clustered=clustered) for k in scale.ks)
+    return tuple(_point(k, _scores(tried, k, rules), rules.attempts, clustered=clustered) for k in rules.ks)
 
 
 Scores = list[tuple[ProblemFacts, float]]
 
 
-def _scores(tried: Tried, k: int, scale: Scale) -> Scores:
-    found = ((fact, score(outcomes, k, scale)) for fact, outcomes in tried)
+def _scores(tried: Tried, k: int, rules: ScoreRules) -> Scores:
+    found = ((fact, score(outcomes, k, rules)) for fact, outcomes in tried)
     return [(fact, value) for fact, value in found if value is not None]
 
 
-def score(outcomes: Sequence[ChainOutcome], k: int, scale: Scale) -> float | None:
+def score(outcomes: Sequence[ChainOutcome], k: int, rules: ScoreRules) -> float | None:
     """Return a problem's pass@k or Refine@k; None with fewer than k independent attempts, and without any chain.
 
     Refine@k is the share of the problem's chains that were accepted within k attempts.
     """
-    if scale.scoring == "refine":
+    if rules.scoring == "refine":
         return share_within([one.accepted_at for one in outcomes], k) if outcomes else None
     return pass_at_k(len(outcomes), sum(one.accepted for one in outcomes), k) if len(outcomes) >= k else None
 
@@ -283,9 +283,9 @@ def _point(k: int, scores: Scores, attempts: int, *, clustered: bool) -> PassAtK
     )
 
 
-def _tests(tried: Tried, scale: Scale) -> tuple[TestsAtK, ...]:
+def _tests(tried: Tried, rules: ScoreRules) -> tuple[TestsAtK, ...]:
     """Return Tests@k of independent attempts. A refine run has none: samples alone judge most of its attempts."""
-    return tuple(_tests_at(tried, k) for k in scale.ks) if scale.scoring == "pass" else ()
+    return tuple(_tests_at(tried, k) for k in rules.ks) if rules.scoring == "pass" else ()
 
 
 def _tests_at(tried: Tried, k: int) -> TestsAtK:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from benchmark.reports.groups import ChainOutcome, Scale
+from benchmark.reports.groups import ChainOutcome, ScoreRules
 
 Outcomes = Mapping[int, Mapping[int, ChainOutcome]]
 """The outcomes of all ended chains by problem and number of the chain."""
 
-Compute = Callable[[Outcomes, Scale], float | None]
+Compute = Callable[[Outcomes, ScoreRules], float | None]
 """A function that returns the value of a metric; None if it is not defined for the run."""
 
 
@@ -44,9 +44,9 @@ def run_metric(
     return register
 
 
-def measure_metrics(outcomes: Outcomes, scale: Scale) -> dict[str, float]:
+def measure_metrics(outcomes: Outcomes, rules: ScoreRules) -> dict[str, float]:
     """Return the values of the metrics that are defined for the run, by name."""
-    values = {name: metric.compute(outcomes, scale) for name, metric in RUN_METRICS.items()}
+    values = {name: metric.compute(outcomes, rules) for name, metric in RUN_METRICS.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -58,9 +58,9 @@ def format_metrics(values: Mapping[str, float]) -> list[tuple[str, str]]:
 
 
 @run_metric("attempts_per_solved", "attempts per solved chain")
-def attempts_per_solved(outcomes: Outcomes, scale: Scale) -> float | None:
+def attempts_per_solved(outcomes: Outcomes, rules: ScoreRules) -> float | None:
     """Return the mean number of attempts in the solved chains of a refine run (docs/spec.md 0.1)."""
-    if scale.scoring != "refine":
+    if rules.scoring != "refine":
         return None
     solved = [one.attempts for chains in outcomes.values() for one in chains.values() if one.accepted]
     return fmean(solved) if solved else None

@@ -104,7 +104,7 @@ def whole_number(percentage: float, attempts: int, digits: int, *, cut_off: bool
 
 
 def samples_that_fit(printed: Iterable[tuple[float, int]], most: int) -> list[int]:
-    """Return the numbers of samples a problem, up to `most`, for which all (percentage, problems) are whole numbers."""
+    """Return the sample counts per problem, up to `most`, for which all (percentage, problems) are whole numbers."""
     figures = [
         (percentage, problems, len(repr(percentage).partition(".")[2])) for percentage, problems in printed
     ]
@@ -133,7 +133,7 @@ def granularity(_files: PublishedData) -> Iterator[Check]:
         printed.append((tables["T2"].value(total, "GPT-4"), everything))
         fitting = samples_that_fit(printed, 12)
         yield Check.equal(
-            f"fewest samples a problem, {total} with GPT-4",
+            f"fewest samples per problem, {total} with GPT-4",
             expected,
             min(fitting, default=None),
             chosen_after=_TOGETHER,

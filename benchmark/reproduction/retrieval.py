@@ -1,4 +1,4 @@
-"""The retrieval of the USACO paper (docs/spec.md 1.4): tokeniser, document, one index or many."""
+"""The retrieval of the USACO paper (docs/spec.md 1.4): tokenizer, document, one index or many."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -11,7 +11,7 @@ from benchmark.retrieval import Bm25, Document, ProblemText, SearchCorpus, rank
 
 DICTIONARY = "usaco/usaco_dict.json"
 COMPARED = 60
-"""Problems, the first by id, on which tokenisers are compared."""
+"""Problems, the first by id, on which tokenizers are compared."""
 REBUILT = 8
 """Problems for which a new index is built, which takes a second each."""
 
@@ -54,7 +54,7 @@ _SHARE_OF_ALL = (
 
 
 @reproduces(
-    "N-6", "another tokeniser, and one index for all problems", RECOMPUTED, _FIRST_BY_ID, _SHARE_OF_ALL
+    "N-6", "another tokenizer, and one index for all problems", RECOMPUTED, _FIRST_BY_ID, _SHARE_OF_ALL
 )
 def variants(files: PublishedData) -> Iterator[Check]:
     corpus = _corpus(files)

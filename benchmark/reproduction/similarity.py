@@ -18,18 +18,18 @@ from benchmark.similarity.ties import Placing
 TAGGED = Path(__file__).parent.parent / "similarity" / "tagged_problems.yaml"
 CORPUS = "algosimbench/all_problems_corpus_raw.json"
 TOLERANCE = 0.5
-"""Percentage points, two questions of 402: the paper names neither its tokeniser nor its word statistics."""
+"""Percentage points, two questions of 402: the paper names neither its tokenizer nor its word statistics."""
 
 
 _CLOSEST = (
-    "The source does not name its tokeniser. Of all tokenisers the one with the closest accuracy is shown, with a "
+    "The source does not name its tokenizer. Of all tokenizers the one with the closest accuracy is shown, with a "
     f"tolerance of {TOLERANCE} points."
 )
 
 
 @reproduces(
     "N-11",
-    "AlgoSimBench's options ranked with BM25 and TF-IDF, with the best-fitting tokeniser",
+    "AlgoSimBench's options ranked with BM25 and TF-IDF, with the best-fitting tokenizer",
     RECOMPUTED,
     _CLOSEST,
 )

@@ -49,7 +49,7 @@ class RunScope:
     """The size of a run: its problems, attempts and draws. `pilot` bounds the number of problems, drawn at random."""
 
     attempts: int = 1
-    """Independent attempts a problem in each epoch."""
+    """Independent attempts per problem in each epoch."""
     epochs: int = 1
     first_draw: int | None = 0
     """The draw number of the first epoch; None: fresh draws."""
@@ -440,7 +440,7 @@ def _check_unchanged(run: Run) -> None:
         now_used = template_hashes(method, settings)
     except TemplateError as error:
         raise CannotRunError(f"The prompts of run {run.pk} cannot be read: {error}") from None
-    # A template that was added since is no change: the run's prompts did not use it.
+    # A template that was added since is not a change: the run's prompts did not use it.
     changed = sorted(name for name, digest in began["templates"].items() if now_used.get(name) != digest)
     if changed:
         raise CannotRunError(

@@ -37,7 +37,7 @@ _JOBS = RowJobs("benchmark.runner.program_operations.perform", "program-operatio
 
 
 def oracle_fault(item: WorkItem, _language: str, program: str) -> str:
-    """Return why the program is no valid oracle; blank for a valid one."""
+    """Return why the program is not a valid oracle; blank for a valid one."""
     return store.oracle_fault(item.problem, program)
 
 

@@ -162,7 +162,7 @@ class ReplyStore:
         return row
 
     def _row(self, request: ChainRequest, columns: Mapping[str, Any]) -> Generation:
-        # A tutor's message is no attempt: a program in it is never judged.
+        # A tutor's message is not an attempt: a program in it is never judged.
         extraction: dict[str, Any] = {}
         if request.role == "student":
             found = extract_program(columns["text"], self._settings.language, self._settings.extraction)

@@ -34,7 +34,7 @@ def text_of(figures: SimilarityFigures) -> str:
         ratio = "" if tokens.ratio is None else f", ×{tokens.ratio:.1f} of the run by statement"
         lines += [
             "",
-            f"Completion tokens a question: {_tokens(tokens.total)} ({_tokens(tokens.representations)} for "
+            f"Completion tokens per question: {_tokens(tokens.total)} ({_tokens(tokens.representations)} for "
             f"representations, {_tokens(tokens.answer)} for the answer){ratio}",
             f"Paid by this run: {format_spend(figures.spent)}",
         ]

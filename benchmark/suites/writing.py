@@ -24,7 +24,7 @@ VALIDATOR = "validator"
 PARTS = (*COUNTS, VALIDATOR)
 
 SIZED = "sized"
-"""The generator that takes a size, for the growth of running times. It is no part of a suite."""
+"""The generator that takes a size, for the growth of running times. It is not part of a suite."""
 
 _STATED_SIZE = re.compile(
     r"^\s*//\s*size:\s*(?P<name>[^,\n]{1,40}),\s*largest:\s*(?P<largest>\d{2,15})\s*$", re.M

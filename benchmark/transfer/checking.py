@@ -166,7 +166,7 @@ class RunCheck:
             digest = content_hash_of(model.spec, model.parameters, model.context_tokens)
             refuse_if(digest != model.content_hash, where, "model.content_hash: not the hash of the model")
         uneven = record.attempts % record.epochs
-        refuse_if(uneven, where, f"attempts: {record.attempts} is no multiple of {record.epochs} epochs")
+        refuse_if(uneven, where, f"attempts: {record.attempts} is not a multiple of {record.epochs} epochs")
         last_draw = record.first_draw + record.epochs - 1
         refuse_if(last_draw >= 2**31, where, "first_draw: too large")
         if fault := _unreadable(record):

@@ -25,7 +25,7 @@ R = TypeVar("R", bound=Record)
 
 
 class FolderError(Exception):
-    """A folder that is no valid export; the message names the file, the line and the reason."""
+    """A folder that is not a valid export; the message names the file, the line and the reason."""
 
 
 def canonical(record: dict[str, Any]) -> str:

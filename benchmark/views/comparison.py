@@ -16,7 +16,7 @@ from benchmark.methods import methods_scored_by
 from benchmark.models import Run
 from benchmark.reports import Comparison, NothingToCompareError, compare
 from benchmark.reports.cached_report import item_counts
-from benchmark.reports.comparison import Pair, comparison_document
+from benchmark.reports.comparison import RunPair, comparison_document
 from benchmark.reports.comparison.text import describe_methods, verdict_axes
 from benchmark.views.access import runs_from_query
 from benchmark.views.downloads import file_download
@@ -89,7 +89,7 @@ def _compare(keys: tuple[tuple[UUID, str], ...], failures: str) -> Comparison:
     return compare([found[pk] for pk, _ in keys], failures=failures)
 
 
-def _matrix(pair: Pair) -> tuple[list[str], list[tuple[str, list[tuple[str, int]]]]]:
+def _matrix(pair: RunPair) -> tuple[list[str], list[tuple[str, list[tuple[str, int]]]]]:
     """Return the verdicts of the columns, and for each row its verdict and the number in each column."""
     rows, columns = verdict_axes(pair)
     return columns, [

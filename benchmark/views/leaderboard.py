@@ -95,7 +95,7 @@ def _rows(runs: Sequence[Run]) -> list[tuple[Run, RunFigures | None]]:
 
 
 def _resampled_run(run: Run) -> ResampledRun | None:
-    """Return the latest finished run with at least as many independent attempts a problem; None without one."""
+    """Return the latest finished run with at least as many independent attempts per problem; None without one."""
     others = Run.objects.filter(
         dataset=run.dataset_id,
         model_spec=run.model_spec,

@@ -96,7 +96,7 @@ class LanguageModelForm(forms.Form):
     for_sessions = forms.BooleanField(
         label="For sessions",
         required=False,
-        help_text="Sessions outside of studies use the newest active model with this mark.",
+        help_text="Sessions outside studies use the newest active model with this mark.",
     )
     tutors = TutorsField(
         User.objects.none(),

@@ -133,7 +133,7 @@ class SqliteDatabase(Database):
                 path.unlink(missing_ok=True)
 
     def _end_log(self) -> None:
-        """Write the log of the former database into its file, because a log must not meet the new file."""
+        """Write the log of the former database into its file: an old log must not be applied to the new file."""
         if self._path.exists():
             with closing(sqlite3.connect(self._path)) as former:
                 former.execute("PRAGMA journal_mode=DELETE")
@@ -278,7 +278,7 @@ def _first_value(query: str) -> Any:
 
 
 def _major_of(program: Path) -> int:
-    """Return the major version of a program of PostgreSQL; 0 if it does not say it."""
+    """Return the major version of a program of PostgreSQL; 0 if it is unknown."""
     output = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"\) (\d+)", output)
     return int(found[1]) if found else 0

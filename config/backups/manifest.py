@@ -82,7 +82,7 @@ class Manifest(BaseModel):
             digest = document.pop("sha256")
             found = document["format"]
         except FileNotFoundError:
-            raise BackupError(f"{folder} is no backup: it has no {NAME}.") from None
+            raise BackupError(f"{folder} is not a backup: it has no {NAME}.") from None
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BackupError(f"{path} is damaged, or no manifest of a backup.") from None
         if found != FORMAT:
@@ -96,7 +96,7 @@ class Manifest(BaseModel):
 
 
 def digest_of_names(names: Iterable[str]) -> str:
-    """Return the sha256 of the sorted names, one a line."""
+    """Return the sha256 of the sorted names, one per line."""
     return hashlib.sha256("".join(f"{name}\n" for name in sorted(names)).encode()).hexdigest()
 
 

@@ -110,7 +110,7 @@ def _check_target(manifest: Manifest, database: Database, replace: bool) -> None
     if not replace:
         raise BackupError(
             f"This installation is not empty: {settings.VAR} or its database contains data. Set HINTBENCH_VAR to a "
-            "new folder (and DATABASE_URL to an empty database), or use --replace, which deletes the present data."
+            "new folder (and DATABASE_URL to an empty database), or use --replace, which deletes the existing data."
         )
     if tables and (present := site_of_database()) != manifest.site and present and manifest.site:
         raise BackupError(

@@ -22,12 +22,12 @@ def backups_in(folder: Path) -> list[Path]:
 def newest_backup(folder: Path) -> Path:
     """Return the folder itself if it is a backup, else the newest backup in it. Raises BackupError if it has none."""
     if not folder.is_dir():
-        raise BackupError(f"{folder} is no folder.")
+        raise BackupError(f"{folder} is not a folder.")
     if (folder / NAME).exists():
         return folder
     found = backups_in(folder)
     if not found:
-        raise BackupError(f"{folder} is no backup and contains none: no {NAME} was found.")
+        raise BackupError(f"{folder} is not a backup and contains none: no {NAME} was found.")
     return found[0]
 
 
@@ -49,6 +49,6 @@ def verify(folder: Path) -> Manifest:
             names.append(path.name)
     if len(names) != manifest.blobs.count or digest_of_names(names) != manifest.blobs.sha256:
         raise BackupError(
-            f"The backup is damaged: it has {len(names)} blobs instead of {manifest.blobs.count}, or other ones."
+            f"The backup is damaged: it has {len(names)} blobs instead of {manifest.blobs.count}, or different ones."
         )
     return manifest

@@ -57,7 +57,7 @@ def write_backup(folder: Path, keep: int) -> Written:
     the file system allows it. Raises BackupError, BlobStoreError and OSError; then nothing is left.
     """
     if settings.BLOBS in (folder.absolute(), *folder.absolute().parents):
-        raise BackupError(f"{folder} is inside of the folder of blobs. Name another folder.")
+        raise BackupError(f"{folder} is inside the folder of blobs. Name another folder.")
     database = site_database()
     if not database.tables():
         raise BackupError("The database has no table, so there is nothing to back up.")

@@ -1,7 +1,7 @@
 """The judge's folders: the cache of the launcher, compiled programs and headers, and temporary folders.
 
 Every entry of the cache can be made again. A damaged, missing or untrusted entry counts as absent, and a folder that
-cannot be written is no fault. Entries appear by an atomic rename, so several judges can share the folder.
+cannot be written is not a fault. Entries appear by an atomic rename, so several judges can share the folder.
 """
 
 from judge.cache.compiled_programs import load_program, store_program

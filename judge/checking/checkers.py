@@ -213,7 +213,7 @@ def _is_plain(token: bytes) -> bool:
 
 
 def parse_number(token: bytes) -> float | None:
-    """Return the number that C's scanf("%lf") reads from the whole token, or None if it is no number."""
+    """Return the number that C's scanf("%lf") reads from the whole token, or None if it is not a number."""
     if match := _DECIMAL.fullmatch(token):
         return float(match[1])
     if match := _HEXADECIMAL.fullmatch(token):

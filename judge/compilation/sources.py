@@ -75,7 +75,7 @@ def _encoded(name: str, text: str) -> bytes:
         text = text.replace("\r", "\n")
     if "\0" in text:
         raise UnusableSourceError(
-            f"{_place(name, text, text.index(chr(0)))}: a NUL byte cannot stand in a program."
+            f"{_place(name, text, text.index(chr(0)))}: a program cannot contain a NUL byte."
         )
     try:
         return text.encode()

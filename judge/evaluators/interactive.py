@@ -18,7 +18,7 @@ class InteractiveEvaluator(TestEvaluator):
 
     The one that ends first decides. A program that exceeded a limit or crashed before the validator ended gets the
     verdict for that, whatever the validator then reports. A validator that ended first decides, but if it accepts,
-    the program must end well too. Unlike in problemtools, a broken pipe is no failure: not of the program after the
+    the program must end well too. Unlike in problemtools, a broken pipe is not a failure: not of the program after the
     validator has accepted, and not of the validator after the program has ended.
     """
 

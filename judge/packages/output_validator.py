@@ -91,5 +91,5 @@ def _text(file: Path) -> str:
         raise PackageError(f"{shown(file)} is larger than {_LARGEST_SOURCE} bytes")
     content = file.read_bytes()
     if b"\0" in content:
-        raise PackageError(f"{shown(file)} is no text: it contains NUL bytes")
+        raise PackageError(f"{shown(file)} is not text: it contains NUL bytes")
     return content.decode("utf-8-sig", "replace")

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 MEBIBYTE = 2**20
 IDLE_GRACE = 1.0
-"""Idle seconds beyond the time limit: short waits, for example for a file of the system, are no fault of a program."""
+"""Idle seconds beyond the time limit: short waits, for example for a system file, are not a fault of a program."""
 
 NEAR_LIMIT = 0.1
 """Share of the time limit. A time that differs by at most this share is near the limit: chance may decide the verdict.

@@ -101,7 +101,7 @@ def main_module(path: str) -> ModuleType:
 
 
 def status_of(end: SystemExit) -> int:
-    """Return the interpreter's exit status: a C long cut to a byte, and -1 for a number that is no C long."""
+    """Return the interpreter's exit status: a C long cut to a byte, and -1 for a number that is not a C long."""
     if end.code is None:
         return 0
     if isinstance(end.code, int):

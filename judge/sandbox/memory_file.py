@@ -4,7 +4,7 @@ import fcntl
 import os
 from pathlib import Path
 
-_SMALL = 2**14  # a copy inside of the kernel takes longer for few bytes
+_SMALL = 2**14  # a copy inside the kernel takes longer for few bytes
 _CHUNK = 2**30
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 
@@ -35,7 +35,7 @@ def _write(content: bytes, descriptor: int) -> None:
 
 
 def _copy(path: Path, descriptor: int) -> None:
-    """Copy a file, a large one inside of the kernel."""
+    """Copy a file, a large one inside the kernel."""
     source = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         beginning = os.read(source, _SMALL)

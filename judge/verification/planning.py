@@ -35,7 +35,7 @@ class PackageWork:
 
 
 def find_packages(folders: Iterable[Path]) -> list[Path]:
-    """Return the named packages: each folder itself, or, if it is no package, the packages directly in it.
+    """Return the named packages: each folder itself, or, if it is not a package, the packages directly in it.
 
     A plain file is ignored if folders are named too: `packages/*` in a shell may name a README.
     """

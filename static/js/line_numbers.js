@@ -1,4 +1,4 @@
-/* Line numbers beside programs (figures of the class "code"). They are no part of the text that is selected or copied. */
+/* Line numbers beside programs (figures of the class "code"). They are not part of the text that is selected or copied. */
 
 /** Add line numbers to each program below `root` that has none. */
 export function addLineNumbers(root) {

@@ -352,7 +352,7 @@ def test_an_admin_stores_the_address_that_links_an_account(provider: Provider):
         return admin.post(f"/accounts/{ada.pk}/change/", fields, follow=True).content.decode()
 
     assert "The e-mail address of ada is stored." in store("ada@example.org")
-    assert "is no e-mail address" in store("ada")
+    assert "is not an e-mail address" in store("ada")
     assert "Another account has this e-mail address" in store("ROOT@example.org")
     ada.refresh_from_db()
     assert ada.email == "ada@example.org"

@@ -175,7 +175,7 @@ def test_a_used_model_keeps_its_content_and_gets_a_new_version(admin: Client) ->
         parameters={}, model_spec=row.spec, model=catalogue.freeze(row),
     )  # fmt: skip
     page = admin.get(f"/models/{row.pk}/edit/").content.decode()
-    assert "is in use since" in page
+    assert "has been in use since" in page
     LanguageModel.objects.update(parameters={"max_output_tokens": 9})
     listed = admin.get("/models/").content.decode()
     assert "longest reply in tokens&nbsp;" in listed
@@ -215,7 +215,7 @@ def test_a_researcher_reads_models_and_changes_none(browser: Callable[[Role], Cl
 
 def test_the_page_says_when_no_streamer_takes_a_test(admin: Client) -> None:
     row = catalogue.model_for(SPEC, Parameters())
-    assert "was not tested yet" in admin.get(f"/models/{row.pk}/").content.decode()
+    assert "has not been tested yet" in admin.get(f"/models/{row.pk}/").content.decode()
     assert admin.post(f"/models/{row.pk}/test/").status_code == 302
     assert 'hx-trigger="every 1s"' in admin.get(f"/models/{row.pk}/").content.decode()
     ModelTest.objects.update(requested_at=timezone.now() - timedelta(seconds=11))

@@ -45,7 +45,7 @@ def test_a_study_from_the_design_to_a_settled_report(site: Stack, open_page: Ope
     expect(admin.get_by_text("It has faults")).to_be_visible()
     inspect(admin)
     admin.get_by_label("Title").fill("Do hints help?")
-    admin.get_by_label("Questions, one a line").fill("Do hints help?")
+    admin.get_by_label("Questions, one per line").fill("Do hints help?")
     admin.get_by_label("Rehearsal").check()
     for number, (name, kind) in enumerate((("tutored", "human"), ("neutral", "automatic"))):
         arm = admin.get_by_role("group", name=f"Arm {number + 1}")

@@ -379,7 +379,7 @@ def test_a_damaged_backup_is_refused_and_nothing_is_written(sqlite: Site, tmp_pa
         shutil.rmtree(copy)
         shutil.copytree(backup, copy)
         (copy / path.relative_to(backup)).unlink()
-        new.refuse(copy, because="damaged|is no backup")
+        new.refuse(copy, because="damaged|is not a backup")
         shutil.rmtree(copy)
     (backup / "blobs" / "aa").mkdir(exist_ok=True)
     (backup / "blobs" / "aa" / ("a" * 64)).write_bytes(b"foreign")
@@ -388,9 +388,9 @@ def test_a_damaged_backup_is_refused_and_nothing_is_written(sqlite: Site, tmp_pa
 
 
 def test_a_folder_that_is_no_backup_is_refused(sqlite: Site, tmp_path: Path):
-    sqlite.refuse(tmp_path / "missing", because="is no folder")
+    sqlite.refuse(tmp_path / "missing", because="is not a folder")
     (tmp_path / "empty").mkdir()
-    sqlite.refuse(tmp_path / "empty", because="is no backup and contains none")
+    sqlite.refuse(tmp_path / "empty", because="is not a backup and contains none")
     for content in ("", "{}", "[]", '{"format": "tar", "sha256": ""}'):
         (tmp_path / "empty" / "manifest.json").write_text(content)
         sqlite.refuse(tmp_path / "empty", because="damaged, or no manifest|has the format 'tar'")

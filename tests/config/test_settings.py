@@ -139,9 +139,9 @@ def test_endpoints_are_read_by_name(monkeypatch: pytest.MonkeyPatch):
         ("SERVER_LAB_URL", "ftp://s3cret", "SERVER_LAB_URL has the scheme 'ftp'"),
         ("SERVER_LAB_URL", "http://:s3cret@/v1", "SERVER_LAB_URL has no host"),
         ("SERVER_LAB_URL", "http://host:s3cret/v1", "SERVER_LAB_URL has no host"),
-        ("SERVER_LAB_URL", "http://[s3cret", "SERVER_LAB_URL is no valid URL"),
-        ("SERVER_LAB_ADDRESS", "http://s3cret", "SERVER_LAB_ADDRESS is no variable of an endpoint"),
-        ("SERVER_lab_URL", "http://s3cret", "SERVER_lab_URL is no variable of an endpoint"),
+        ("SERVER_LAB_URL", "http://[s3cret", "SERVER_LAB_URL is not a valid URL"),
+        ("SERVER_LAB_ADDRESS", "http://s3cret", "SERVER_LAB_ADDRESS is not a variable of an endpoint"),
+        ("SERVER_lab_URL", "http://s3cret", "SERVER_lab_URL is not a variable of an endpoint"),
     ],
 )
 def test_an_invalid_endpoint_is_refused_without_its_value(

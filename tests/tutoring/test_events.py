@@ -113,7 +113,7 @@ def test_fields_that_an_old_reply_lacks_are_unknown_and_its_times_are_utc():
 @pytest.mark.parametrize("kind", OLD)
 def test_unknown_field_is_refused_at_import_and_ignored_in_a_stored_row(kind: str):
     data = OLD[kind] | {"colour": "red"}
-    with pytest.raises(PayloadError, match=r"field colour: unknown; expected are .*phase"):
+    with pytest.raises(PayloadError, match=r"field colour: unknown; expected: .*phase"):
         parse_payload(kind, 1, data)
     assert read_payload(kind, 1, data) == read_payload(kind, 1, OLD[kind])
 
@@ -142,7 +142,7 @@ def test_wrong_value_is_refused_with_the_field_and_what_is_expected(
 
 
 def test_current_version_must_have_every_field_and_later_versions_are_unknown():
-    with pytest.raises(PayloadError, match="field unseen_text: missing; expected is text"):
+    with pytest.raises(PayloadError, match="field unseen_text: missing; expected: text"):
         parse_payload("reply", 2, OLD_REPLY)
     with pytest.raises(PayloadError, match="version 3 is unknown; the versions are 1 to 2"):
         parse_payload("reply", 3, OLD_REPLY)
@@ -188,7 +188,7 @@ def test_files_of_all_schemas_are_read_shown_and_exported_again(db: None, rita, 
 @pytest.mark.parametrize(
     ("head", "fault"),
     [
-        ({"colour": 1}, "session 0{8}-.*7: field colour: unknown; expected are schema, id"),
+        ({"colour": 1}, "session 0{8}-.*7: field colour: unknown; expected: schema, id"),
         ({"number": "2"}, "session 0.*7: field number: must be a valid integer, not '2'"),
         (
             {"protocol": {"name": "p", "version": 1, "rules": {"title": 5}}},

@@ -71,7 +71,7 @@ def test_an_endless_program_holds_one_worker_and_the_page_says_what_the_next_one
     first_socket.listen_until(lambda s: "verdict" in s.kinds())
     second_socket.listen_until(lambda s: "verdict" in s.kinds())
 
-    assert "waits for the judge" not in second_socket.status["html"]
+    assert "is waiting for the judge" not in second_socket.status["html"]
     page = ann.get(second)[1]
     assert "TLE" in page or "time limit" in page.lower()
     assert two_workers.pids().keys() >= {"worker-1", "worker-2"}

@@ -217,7 +217,7 @@ FAILURES: dict[str, tuple[list[str | Exception], str, str]] = {
     "access": (
         [ProviderError("authentication", "bad key")],
         "authentication",
-        "Only an operator can mend this",
+        "Only an operator can repair this",
     ),
     "server": ([ProviderError("server", "broken", retryable=False)], "server", "returned an error"),
     "bug": ([KeyError("x")], "unknown", "returned an error"),

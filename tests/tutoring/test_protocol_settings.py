@@ -318,7 +318,7 @@ def test_protocols_are_frozen_by_command(db: None, tmp_path: Path):
     [
         (
             {"colour": "red"},
-            r"protocol usaco-2024 v1: field colour: unknown; expected are title, .*uninvited_code",
+            r"protocol usaco-2024 v1: field colour: unknown; expected: title, .*uninvited_code",
         ),
         ({"stops": "many"}, r"protocol usaco-2024 v1: field stops: must be a valid integer, not 'many'"),
         ({"tutor_sees": "all"}, r"field tutor_sees: must be 'full', .*not 'all'"),

@@ -95,7 +95,7 @@ def test_tutor_reviewer_and_export_have_the_events(sandbox: object, sampled: Ses
     assert "1 of 2 left" in page
     CloseSession(session_id=sampled.pk, person=sampled.tutor, command=uuid4(), reason="stuck").execute()
     record = client_of(rita).get(f"/trajectories/{sampled.pk}/").content.decode()
-    assert "No execution was spent." in record
+    assert "No execution was used." in record
     assert "0 of 1 samples passed. Failed: 1." in record
     kinds = [event["kind"] for event in to_record(sampled.refresh())["events"]]
     assert [kind for kind in kinds if kind.startswith("sample")] == ["sample_run", "sample_result"]

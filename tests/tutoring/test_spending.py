@@ -186,7 +186,10 @@ async def test_a_queued_reply_that_a_cap_refuses_fails_and_costs_nothing(
         client = Client()
         client.force_login(session.tutor)
         page = client.get(f"/sessions/{session.pk}/").content.decode()
-        assert "The spending limit of this site is reached. Your message is kept, and nothing counts." in page
+        assert (
+            "The spending limit of this site is reached. Your message is kept, and no budget was used."
+            in page
+        )
         caps.set_cap("site", "", "total", 5)
         AskAgain(session_id=session.pk, person=session.tutor, command=uuid4()).execute()
 

@@ -361,7 +361,7 @@ def test_export_names_no_account(session: SessionUnderTest):
         (
             "bare.jsonl",
             json.dumps(RECORD | {"events": [{"seq": 1, "kind": "reply", "data": {}, "at": None}]}),
-            r"session 0+-.*, event 1 .reply.: .*field code: missing; expected is text or null",
+            r"session 0+-.*, event 1 .reply.: .*field code: missing; expected: text or null",
         ),
         (
             "code.jsonl",

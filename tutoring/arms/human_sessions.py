@@ -15,8 +15,8 @@ from tutoring.models.sessions import SessionQuerySet
 from tutoring.sessions.assignments import locked_sessions, rehearsed_sessions
 
 FORM = (
-    "Write all, or conditions joined by commas: attempt=first, later or any, model=PROVIDER:MODEL, protocol=NAME or "
-    "NAME@VERSION, study=NAME or NAME@VERSION, arm=NAME in a study, tutor=PSEUDONYM, since=YYYY-MM-DD, "
+    "A filter is all, or conditions joined by commas: attempt=first, later or any, model=PROVIDER:MODEL, protocol=NAME "
+    "or NAME@VERSION, study=NAME or NAME@VERSION, arm=NAME in a study, tutor=PSEUDONYM, since=YYYY-MM-DD, "
     "until=YYYY-MM-DD, session=ID (several ids joined by +)."
 )
 
@@ -41,7 +41,7 @@ def origin_warnings(study: Study | None, *, simulated: bool) -> list[str]:
             "nothing about any model or person."
         )
     if study is not None and study.rehearsal:
-        warnings.append(f"Rehearsal: {study} is no real study.")
+        warnings.append(f"Rehearsal: {study} is not a real study.")
     return warnings
 
 

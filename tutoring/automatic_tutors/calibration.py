@@ -155,7 +155,7 @@ def _gain_cell(name: str, world: TutoredWorld, problems: int) -> Cell:
         return Covered(covered)
 
     return Cell(
-        f"gain over neutral, {name}", problems, f"{SESSIONS} sessions an arm", truth, "≥ 93 %", simulate
+        f"gain over neutral, {name}", problems, f"{SESSIONS} sessions per arm", truth, "≥ 93 %", simulate
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
 from uuid import UUID
@@ -197,8 +197,9 @@ def _of_student(
             rows = read_rows(text, [*([neutral] if neutral else []), run], rule_set, fewest=1)
         except ArmsError as error:
             raise TutorsError(str(error)) from None
-        left_out += rows.left_out
         own = next(arm for arm in rows.arms if arm.run.pk == run.pk)
+        named = f"{tutor_name(run)} → {_student(run)}"
+        left_out += [replace(one, arm=named) if one.arm == own.name else one for one in rows.left_out]
         control = next((arm for arm in rows.arms if neutral and arm.run.pk == neutral.pk), None)
         of_people = human_tallies(rows.people)
         if people is None and of_people:
@@ -410,7 +411,7 @@ def _warnings(arms: Sequence[TutorArm], *, simulated: bool) -> list[str]:
     warnings = []
     if simulated:
         warnings.append(
-            "Simulated: students or tutors are no language models. These figures test the estimators and say nothing "
+            "Simulated: students or tutors are not language models. These figures test the estimators and say nothing "
             "about any model."
         )
     for arm in arms:

@@ -63,7 +63,7 @@ def read_drafts(file: Path) -> list[LabelledDraft]:
             program, labels = programs[row["program"]], frozenset(row["labels"])
             drafts.append(LabelledDraft(**{**row, "program": program, "labels": labels}))
         except (KeyError, TypeError) as error:
-            raise CorpusError(f"{file}:{number} is no labelled draft: {error}.") from None
+            raise CorpusError(f"{file}:{number} is not a labelled draft: {error}.") from None
     return drafts
 
 
@@ -76,7 +76,7 @@ def _rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
-            raise CorpusError(f"{file}:{number} is no JSON: {error}.") from None
+            raise CorpusError(f"{file}:{number} is not JSON: {error}.") from None
         if not isinstance(row, dict):
-            raise CorpusError(f"{file}:{number} is no JSON object.")
+            raise CorpusError(f"{file}:{number} is not a JSON object.")
         yield number, row

@@ -22,7 +22,7 @@ HIDDEN = "fewer than 5 people"
 
 def figures_text(figures: EffortFigures) -> str:
     """Return the figures as tables of text."""
-    wage = "unknown" if figures.wage is None else f"{figures.wage:g} US dollars an hour"
+    wage = "unknown" if figures.wage is None else f"{figures.wage:g} US dollars per hour"
     lines = [f"Sessions of people: {figures.text}. Wage: {wage}."]
     lines += [f"Warning: {warning}" for warning in figures.warnings]
     rows = [

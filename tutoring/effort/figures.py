@@ -90,7 +90,7 @@ def effort_figures(
 ) -> EffortFigures:
     """Return the figures of the sessions of people that fit the text, or of a study's. Raises EffortError.
 
-    `wage` is in US dollars an hour; None: unknown. `sees_all` shows groups of fewer than 5 people too.
+    `wage` is in US dollars per hour; None: unknown. `sees_all` shows groups of fewer than 5 people too.
     """
     if study is not None:
         if not results_unlocked(study):

@@ -54,8 +54,8 @@ def learning_slope(sessions: Sequence[OrderedSession]) -> LearningSlope | None:
 
     The slope is that of within-differences: least squares with an effect of each tutor and each problem. The interval
     is t over tutors, on the jackknife's pseudo-values, each of which leaves out one tutor: residuals of one fit would
-    show too little spread with few tutors. A study orders a tutor's sessions at random, so the slope is no effect of
-    the problems.
+    show too little spread with few tutors. A study orders a tutor's sessions at random, so the slope is not an effect
+    of the problems.
     """
     counts: dict[str, int] = {}
     for one in sessions:

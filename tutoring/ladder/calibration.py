@@ -45,7 +45,7 @@ def _difference(lower: int, higher: int, problems: int) -> Cell:
             covered += found is not None and found.low <= truth <= found.high
         return Covered(covered)
 
-    inside = f"cap {higher} − cap {lower}, 1 session an arm"
+    inside = f"cap {higher} − cap {lower}, 1 session per arm"
     return Cell("difference by cap", problems, inside, truth, "≥ 93.7 %", simulate)
 
 

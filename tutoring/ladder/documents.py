@@ -8,7 +8,7 @@ from typing import Any
 from benchmark.reports.formatting import INTERVAL_NAMES, whole_percent
 from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
-from tutoring.arms.figures.documents import left_out_json, left_out_lines
+from tutoring.arms.figures.documents import left_out_json, left_out_lines, significance_cells
 from tutoring.ladder.figures import LadderFigures
 from tutoring.studies.estimation import Contrast
 
@@ -69,8 +69,7 @@ def _row(one: Contrast) -> tuple[str, ...]:
         f"{100 * one.difference:+z.0f}",
         _ends(one.low, one.high, one.method),
         str(one.problems),
-        "no test" if p is None else f"{p:.3f}",
-        f"{100 * one.detectable:.0f}" if one.not_significant else "",
+        *significance_cells(p, one.detectable, not_significant=one.not_significant),
     )
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
@@ -120,7 +121,7 @@ class GuardRefusal(Record):
 
 
 class TutorDraft(Record):
-    """A draft of a tutor's model: its message, or the whole reply if that is no answer (`fault` says why).
+    """A draft of a tutor's model: its message, or the whole reply if that is not an answer (`fault` says why).
 
     `diagnosis` is private: the student never gets it.
     """
@@ -137,7 +138,7 @@ GUARD_DECISIONS = {
     "sent": "sent",
     "off": "sent unchecked",
     "guard_exhausted": "every draft refused",
-    "unparsable": "two replies without JSON",
+    "unparsable": "two replies were not valid JSON",
 }
 """The decisions of the guard about a turn, in words."""
 
@@ -615,24 +616,35 @@ def _validate(kind: str, version: int, data: Data, extra: Literal["ignore", "for
         raise PayloadError(describe_faults(error, schema)) from None
 
 
-def describe_faults(error: ValidationError, schema: type[BaseModel]) -> str:
-    """Return which fields are wrong, and what is expected of each, in one line."""
-    return "; ".join(f"field {where}: {text}" for where, text in faults_by_field(error, schema))
+def describe_faults(
+    error: ValidationError, schema: type[BaseModel], forms: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Return which fields are wrong, and what is expected of each, in one line. `forms`: see `faults_by_field`."""
+    return "; ".join(f"field {where}: {text}" for where, text in faults_by_field(error, schema, forms))
 
 
-def faults_by_field(error: ValidationError, schema: type[BaseModel]) -> list[tuple[str, str]]:
-    """Return the path of each wrong field, such as `arms.0.name`, with what is expected of it."""
+def faults_by_field(
+    error: ValidationError, schema: type[BaseModel], forms: Mapping[str, str] = MappingProxyType({})
+) -> list[tuple[str, str]]:
+    """Return the path of each wrong field, such as `arms.0.name`, with what is expected of it.
+
+    `forms` names, for patterns of the schema, what a text that matches consists of.
+    """
     fields = ", ".join(field.serialization_alias or name for name, field in schema.model_fields.items())
     found = []
     for fault in error.errors(include_url=False):
         where = ".".join(map(str, fault["loc"]))
         match fault["type"]:
             case "extra_forbidden" if len(fault["loc"]) == 1:
-                text = f"unknown; expected are {fields}"
+                text = f"unknown; expected: {fields}"
             case "extra_forbidden":
                 text = "unknown"
             case "missing":
                 text = f"missing{_expected(schema, where)}"
+            case "too_short" | "string_too_short":
+                text = f"at least {fault['ctx']['min_length']} needed"
+            case "string_pattern_mismatch" if fault["ctx"]["pattern"] in forms:
+                text = f"must be {forms[fault['ctx']['pattern']]}, not {_shortened(fault['input'])}"
             case _:
                 expected = re.sub(r"^\w+ should", "must", fault["msg"].removeprefix("Value error, "))
                 text = f"{expected}, not {_shortened(fault['input'])}"
@@ -642,7 +654,7 @@ def faults_by_field(error: ValidationError, schema: type[BaseModel]) -> list[tup
 
 def _expected(schema: type[BaseModel], field: str) -> str:
     described = field_types(schema).get(field)
-    return f"; expected is {described}" if described else ""
+    return f"; expected: {described}" if described else ""
 
 
 @cache

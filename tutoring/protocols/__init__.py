@@ -80,7 +80,7 @@ class Rules(Record):
     show_growth: bool = False
     """Whether the tutor may look at the measured growth of programs during the session too, and not only afterwards."""
     sample_runs: Limit = 0
-    """Runs of the latest program on the samples in one session, which spend no execution; 0: none."""
+    """Runs of the latest program on the samples in one session, which use no execution; 0: none."""
     ask_level: AskLevel = "off"
     level_cap: HelpLevel | None = None
     """Highest level of help that a message may have; None: no cap. The levels of reviewers decide whether it holds."""

@@ -130,7 +130,7 @@ class _Tally:
 
 
 def hidden_studies(person: Person | None) -> QuerySet[Study]:
-    """Return the studies whose verdicts this person must not see; None is an operator, who is no tutor."""
+    """Return the studies whose verdicts this person must not see; None is an operator, who is not a tutor."""
     locked = Study.objects.filter(state__in=Study.OFFERING, rehearsal=False)
     return locked if person is None else (locked | concealed_studies(person)).distinct()
 

@@ -44,7 +44,7 @@ class ReplayWorld:
     misfits: float = 0.0
 
     def studies(self, generator: np.random.Generator, studies: int, problems: int) -> Iterator[list[Placed]]:
-        """Yield the placements of each study, one to four a problem, with four draws an arm."""
+        """Yield the placements of each study, one to four per problem, with four draws per arm."""
         shape = (studies, problems, _MOST_STATES)
         logits = generator.normal(_BASE, _PROBLEM_SPREAD, (studies, problems, 1))
         neutral = 1 / (1 + np.exp(-logits - generator.normal(0, _STATE_SPREAD, shape)))

@@ -29,7 +29,7 @@ SELECTIONS: Mapping[Selection, str] = {
 }
 
 CONTROL_TEXTS = (TRY_AGAIN, NOT_CORRECT)
-"""The texts of the arms neutral and verdict. They are no hints."""
+"""The texts of the arms neutral and verdict. They are not hints."""
 
 HIGHEST_LEVEL = 3
 """The highest level of a primary card; above it a message gives the solution."""
@@ -121,7 +121,7 @@ def _card_of(session: Session, selection: Selection) -> CardDraft:
 
 
 def _check_primary(labels: MessageLabels, version: int) -> None:
-    """Raise _NoCardError for a message that is no primary card."""
+    """Raise _NoCardError for a message that is not a primary card."""
     if "F2" in labels.clauses:
         raise _NoCardError(CODE_NAMED)
     if set(labels.clauses) & rule_set(version).forbidden_codes:

@@ -67,7 +67,7 @@ class Gain:
     """The mean over problems of p(right | first arm) - p(right | second arm), with its 95 % interval.
 
     `interval` is None for a single problem. `p` is None for fewer than 6 problems. `adjusted` is p with Holm's
-    correction for the contrasts of its table; None outside of such a table. `detectable` is the difference that these
+    correction for the contrasts of its table; None outside such a table. `detectable` is the difference that these
     problems find with a power of 80 %.
     """
 

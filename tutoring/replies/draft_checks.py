@@ -47,7 +47,7 @@ check of the same draft, because a broken-off call may be billed too."""
 
 
 class _UnwantedError(Exception):
-    """The dialogue went on after the request."""
+    """The error that the dialogue has continued since the request."""
 
 
 _NOT_ASKED = (
@@ -103,7 +103,7 @@ async def check_draft(claimed: DraftCheckRequest, open_provider: OpenProvider) -
 
 
 async def _ask(check: _Check, open_provider: OpenProvider) -> None:
-    """Call the model once and store the outcome. Whatever ends the call, the ledger has it if it may be billed."""
+    """Call the model once and store the outcome. However the call ends, the ledger contains it if it may be billed."""
     spec = parse_model_spec(check.question.model.spec)
     parameters = Parameters.from_json(check.question.model.parameters)
     reply, billed = None, True

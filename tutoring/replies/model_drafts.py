@@ -68,7 +68,7 @@ OpenProvider = Callable[[ModelSpec], Awaitable[Provider]]
 
 
 class _DroppedError(Exception):
-    """The draft is not wanted any more, or another streamer writes it."""
+    """The error that a draft is no longer needed, or that another streamer writes it."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ async def write_draft(claimed: DraftRequest, open_provider: OpenProvider) -> Non
 
 
 async def _outcome(claimed: DraftRequest, open_provider: OpenProvider) -> _Outcome | None:
-    """Return the draft or its failure; None if it is not wanted any more."""
+    """Return the draft or its failure; None if it is no longer needed."""
     try:
         async with asyncio.timeout(settings.REPLY_TIMEOUT):
             draft = await sync_to_async(_read)(claimed)
@@ -236,7 +236,7 @@ def _read(claimed: DraftRequest) -> ClaimedDraft:
 
 
 def _view(context: SessionContext, problem: Problem) -> TutorView:
-    """Return what the tutor model may know at this place of the session."""
+    """Return the information that the tutor model gets at this point of the session."""
     knows, language = KNOWN[context.rules.draft_knows], context.session.language
     references = ReferenceSolution.objects.filter(problem=problem, language=language).order_by("order", "pk")
     return TutorView(
@@ -252,7 +252,7 @@ def _view(context: SessionContext, problem: Problem) -> TutorView:
 
 
 def _refuse_unwanted(claimed: DraftRequest, session: Session) -> None:
-    """Raise _DroppedError if the tutor went on without the draft, or if another streamer writes it."""
+    """Raise _DroppedError if the tutor continued without the draft, or if another streamer writes it."""
     session.refresh_from_db(fields=["state"])
     recent = {event.pk for event in since_last_message(list(session.events.all()))}
     row = claimed.claimed().values_list("request", flat=True).first()
@@ -261,7 +261,7 @@ def _refuse_unwanted(claimed: DraftRequest, session: Session) -> None:
 
 
 def _refuse_call(draft: ClaimedDraft) -> None:
-    """Raise _DroppedError if the draft is not wanted any more, CapReachedError if a spending cap refuses the call."""
+    """Raise _DroppedError if the draft is no longer needed, CapReachedError if a spending cap refuses the call."""
     _refuse_unwanted(draft.row, draft.row.session)
     caps.refuse(draft.account)
 
@@ -280,7 +280,7 @@ def _store_call(draft: ClaimedDraft, reply: ModelReply | None, broken_off: int) 
 
 @transaction.atomic
 def _finish(claimed: DraftRequest, outcome: _Outcome) -> None:
-    """End the request with its event, unless the tutor went on without the draft."""
+    """End the request with its event, unless the tutor continued without the draft."""
     session_id = DraftRequest.objects.values_list("session", flat=True).get(pk=claimed.pk)
     session = Session.objects.get_locked(session_id)
     try:

@@ -140,7 +140,7 @@ class ActiveReply:
         return Delta(self.claimed.pk, self.claimed.attempt, self.seq, text)
 
     def has_progressed(self) -> bool:
-        """Return whether the answer is longer than that of any call before; a repeated beginning is no progress."""
+        """Return whether the answer is longer than that of any call before; a repeated beginning is not progress."""
         size = len(self.answer.text) + len(self.answer.reasoning)
         longer = size > self.furthest
         self.furthest = max(size, self.furthest)
@@ -284,7 +284,7 @@ class Streamer:
                 if not reply.stopping:
                     raise
                 if reply.claimed.is_paced:
-                    reply.pending = ""  # text that the tutor has not seen is no part of a stopped reply
+                    reply.pending = ""  # text that the tutor has not seen is not part of a stopped reply
                 end = partial(finish_reply, answer=reply.answer, stopped=True)
             await self._end(reply, end)
         finally:

@@ -59,7 +59,7 @@ def alpha_nominal(tables: Tables) -> NDArray[np.float64]:
 def alpha_ordinal(tables: Tables) -> NDArray[np.float64]:
     """Return Krippendorff's α for ordered categories.
 
-    The distance of c and k is the number of values between them: δ_ck = Σ n_g for g from c to k, less (n_c + n_k) / 2
+    The distance of c and k is the number of values between them: δ_ck = Σ n_g for g from c to k, minus (n_c + n_k) / 2
     (see `alpha`).
     """
     counted = coincidences(tables)

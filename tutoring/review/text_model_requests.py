@@ -23,7 +23,7 @@ QUEUE = "background"
 """The queue that workers serve after runs."""
 
 LEAST_SESSIONS, LEAST_TUTORS = 10, 2
-"""Sessions with a settled review, and their tutors, from which a training can learn something about the site."""
+"""The minimum numbers of sessions with a settled review, and of their tutors, for a training."""
 
 _JOBS = RowJobs("tutoring.review.text_model_jobs.perform_training", "training")
 

@@ -66,5 +66,5 @@ def _phrases_of(sentence: str, patterns: tuple[PhrasePattern, ...]) -> tuple[Phr
 
 
 def phrases_in_statements(text: str, patterns: tuple[PhrasePattern, ...]) -> Iterator[Phrase]:
-    """Yield every match of the patterns in the sentences that are no questions."""
+    """Yield every match of the patterns in the sentences that are not questions."""
     return (phrase for phrase in phrases_in(text, patterns) if not phrase.question)

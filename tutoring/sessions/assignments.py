@@ -1,4 +1,4 @@
-"""What sessions know of studies: the end of an assigned session, and problems that a study closes to its tutors."""
+"""Studies of sessions: the end of an assigned session, and problems that a study closes to its tutors."""
 
 from __future__ import annotations
 

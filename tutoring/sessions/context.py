@@ -100,9 +100,9 @@ class SessionContext:
 
     @cached_property
     def needs_operator(self) -> bool:
-        """Whether every other call would fail in the same way until an operator has mended the access to the model.
+        """Whether every other call would fail in the same way until an operator has repaired the access to the model.
 
-        A passed test of the model, or a later reply of it in any session, is evidence that it is mended.
+        A passed test of the model, or a later reply of it in any session, is evidence that it is repaired.
         """
         event, model = self.missing_reply, self.session.model
         if event is None or event.at is None or model is None:
@@ -150,7 +150,7 @@ class SessionContext:
         if command == "ask_again" and self.missing_reply is None:
             return "The last reply did not fail."
         if command == "ask_again" and self.needs_operator:
-            return "Only an operator can mend this. Press “Something is wrong…” to report it."
+            return "Only an operator can repair this. Press “Something is wrong…” to report it."
         return None
 
     def _refused_by_budget(self, command: Command) -> str | None:

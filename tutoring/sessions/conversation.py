@@ -145,7 +145,7 @@ class LatestProgram:
     programs: list[tuple[int, str]]
     """Number (from 1) and name of each program of the session. Any two can be compared."""
     unchanged: bool
-    """Whether it equals the program before, apart from comments and blanks."""
+    """Whether it equals the program before, apart from comments and white space."""
     diff: str
 
 
@@ -491,7 +491,7 @@ def _reply_fields(event: Event, reply: ReplyFinished, rules: Rules) -> dict[str,
 
 
 def _cause_of(error_kind: str) -> Literal["spending", "operator", "silence", "error"]:
-    """Return what a tutor may know about a failed reply: who can help."""
+    """Return what a tutor may see about a failed reply: who can help."""
     if error_kind == SPENDING_LIMIT:
         return "spending"
     if error_kind in OPERATOR_KINDS:

@@ -26,7 +26,7 @@ class ReplyProgram:
 def program_of(
     text: str, ended: Ended, rules: Rules, *, code_requested: bool, in_protocol: bool
 ) -> ReplyProgram:
-    """Return the program of a reply. No reply to a message outside of the protocol counts."""
+    """Return the program of a reply. No reply to a message outside the protocol counts."""
     found = extract_program(text, rules.language)
     counts, hidden = False, False
     if in_protocol:

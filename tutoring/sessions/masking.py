@@ -132,7 +132,7 @@ class Names:
         return found
 
     def in_line(self, line: str) -> list[Span]:
-        """Return the masked passages of one line outside of fences."""
+        """Return the masked passages of one line outside fences."""
         return [match.name for match in self.matches(line, _inline_code(line).closed)]
 
     def matches(self, line: str, code: list[Span]) -> list[_Match]:
@@ -324,7 +324,7 @@ def _inline_code(line: str) -> _InlineCode:
 
 
 def _fence_after(line: str, fence: str) -> str:
-    """Return the fence that is open after the line; `fence` is the one before it, empty outside of code."""
+    """Return the fence that is open after the line; `fence` is the one before it, empty outside code."""
     found = _FENCE.match(line)
     if not found:
         return fence

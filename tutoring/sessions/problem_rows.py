@@ -31,7 +31,7 @@ class ProblemRow(NamedTuple):
     contest: str
     contest_date: date | None
     status: str
-    """A value of ProblemStatus; blank for people who are no tutors."""
+    """A value of ProblemStatus; blank for people who are not tutors."""
 
     def __str__(self) -> str:
         return f"{self.dataset}/{self.external_id}"

@@ -16,7 +16,7 @@ _OTHERS = re.compile(rf"(?P<comment>//[^\n]*|/\*[\s\S]*?(?:\*/|\Z))|{_WORDS_AND_
 
 
 def program_tokens(code: str, language: str) -> list[str]:
-    """Return names, numbers, strings and operators, in Python also indentation, without comments and other blanks."""
+    """Return names, numbers, strings and operators, in Python also indentation, without comments and other space."""
     pattern = _PYTHON if language == "python" else _OTHERS
     return [found[0] for found in pattern.finditer(code) if found.lastgroup != "comment"]
 
@@ -27,5 +27,5 @@ def distance(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 def unchanged(code: str, before: str, language: str) -> bool:
-    """Return whether the programs are equal apart from comments and blanks."""
+    """Return whether the programs are equal apart from comments and white space."""
     return program_tokens(code, language) == program_tokens(before, language)

@@ -18,7 +18,7 @@ NOT_CALLED = (
 
 
 def study_key_of(session: Session) -> str:
-    """Return the spending key of the study that assigned the session; blank outside of studies."""
+    """Return the spending key of the study that assigned the session; blank outside studies."""
     study = Study.objects.filter(assignments__session=session).first()
     return study.spending_key if study else ""
 

@@ -64,7 +64,7 @@ def assign(frozen: FrozenDesign, seed: str) -> list[AssignedRow]:
     """Return every assignment of the study, in the order of problems and arms.
 
     Each stratum is assigned alone: problems and tutors are shuffled, the problem with index i goes to the next
-    A·r tutors in a circle (A human arms, r sessions a cell), and an independent permutation for each problem decides
+    A·r tutors in a circle (A human arms, r sessions per cell), and an independent permutation for each problem decides
     which of them gets which arm. A tutor never meets a problem twice. Loads differ by at most one in a stratum, unless
     earlier sessions of tutors prevent it. Raises DesignError if a problem cannot be filled.
     """
@@ -196,9 +196,9 @@ def _too_few(lacking: Mapping[str, Sequence[str]], tutors: Sequence[str], places
     why = f"; {', '.join(knowing)} had a session on it before" if knowing else ""
     also = f" Too few can take {', '.join(other for other, _ in others)} either." if others else ""
     return (
-        f"Problem {problem} needs {places} tutor{'s' if places > 1 else ''} (human arms × sessions a cell), but only "
+        f"Problem {problem} needs {places} tutor{'s' if places > 1 else ''} (human arms × sessions per cell), but only "
         f"{len(able)} can take it{why}.{also} Add tutors, leave the problem{'s' if others else ''} out, or use fewer "
-        "sessions a cell."
+        "sessions per cell."
     )
 
 

@@ -134,10 +134,10 @@ def cells() -> Sequence[Cell]:
     found = []
     for problems in SIZES:
         found += [
-            _contrast(StudyWorld(), problems, "1 session an arm, 15 % expire", "≥ 93.7 %"),
-            _contrast(StudyWorld(sessions=2), problems, "2 sessions an arm, 15 % expire", "94–96 %"),
+            _contrast(StudyWorld(), problems, "1 session per arm, 15 % expire", "≥ 93.7 %"),
+            _contrast(StudyWorld(sessions=2), problems, "2 sessions per arm, 15 % expire", "94–96 %"),
             _contrast(StudyWorld(chains=4), problems, "1 session, 4 chains, 15 % expire", "94–96 %"),
-            _contrast(StudyWorld(effect=0.0), problems, "no effect, 1 session an arm", "95–98 %"),
+            _contrast(StudyWorld(effect=0.0), problems, "no effect, 1 session per arm", "95–98 %"),
         ]
     for problems in (*SIZES, 200):
         inside = "no effect, looks at every pair"

@@ -26,8 +26,12 @@ FEWEST_E_VALUE = 20
 NAME = re.compile(r"(?=.{1,60}$)[a-z0-9]+(-[a-z0-9]+)*")
 """The form of the names of studies and arms."""
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
-Versioned = Annotated[str, Field(pattern=r"^[\w.-]+@[1-9][0-9]*$", description="name@version")]
+_NAME, _VERSIONED = r"^[a-z0-9]+(-[a-z0-9]+)*$", r"^[\w.-]+@[1-9][0-9]*$"
+_FORMS = {_NAME: "a name of small letters, digits and hyphens", _VERSIONED: "NAME@VERSION"}
+"""The patterns of a design, in words."""
+
+Name = Annotated[str, Field(pattern=_NAME, max_length=60)]
+Versioned = Annotated[str, Field(pattern=_VERSIONED, description="name@version")]
 Positive = Annotated[int, Field(ge=1, le=10_000)]
 
 
@@ -248,7 +252,7 @@ def parse_design(data: object) -> Design:
     try:
         return Design.model_validate_json(json.dumps(data, default=str))
     except ValidationError as error:
-        raise DesignError(f"The design is not valid. {describe_faults(error, Design)}.") from None
+        raise DesignError(f"The design is not valid. {describe_faults(error, Design, _FORMS)}.") from None
 
 
 def design_faults(data: dict[str, Any]) -> list[tuple[str, str]]:
@@ -256,7 +260,7 @@ def design_faults(data: dict[str, Any]) -> list[tuple[str, str]]:
     try:
         Design.model_validate_json(json.dumps(data, default=str))
     except ValidationError as error:
-        return faults_by_field(error, Design)
+        return faults_by_field(error, Design, _FORMS)
     return []
 
 

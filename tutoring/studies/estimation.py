@@ -101,7 +101,7 @@ class EValue(Record):
 
 
 def arm_rate(arm: str, outcomes: Outcomes) -> ArmRate:
-    """Return the rate of an arm with its interval: Wilson's for one session a problem, else t on problem means."""
+    """Return the rate of an arm with its interval: Wilson's for one session per problem, else t on problem means."""
     counted = {problem: values for problem, values in outcomes.items() if values}
     if not counted:
         return ArmRate(arm=arm, sessions=0, problems=0, rate=None, low=None, high=None, method=None)

@@ -48,7 +48,7 @@ class PowerInputs:
     effect: float
     sessions_per_cell: int = 1
     control_sessions: int | None = None
-    """Sessions or chains a problem of the second arm; None: as many as of the first."""
+    """Sessions or chains per problem of the second arm; None: as many as of the first."""
     spread: float = 1.0
     """Standard deviation between problems."""
     compliance: float = 1.0

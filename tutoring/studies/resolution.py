@@ -63,8 +63,8 @@ def resolve(design: Design, version: int = 1) -> Resolution:
     if len(tutors) < design.tutors_per_problem:
         faults.append(
             f"Each problem needs {design.tutors_per_problem} tutors ({len(design.human_arms)} human arms × "
-            f"{design.sessions_per_cell} sessions a cell), but the design names {len(tutors)} who can take part. "
-            "Name more tutors, or use fewer arms or sessions a cell."
+            f"{design.sessions_per_cell} sessions per cell), but the design names {len(tutors)} who can take part. "
+            "Name more tutors, or use fewer arms or sessions per cell."
         )
     maximum = design.stopping.maximum
     if maximum is not None and maximum > len(problems):
@@ -114,7 +114,7 @@ def _named_rows(table: type[Row], names: Sequence[str], word: str, faults: list[
 
 
 def _tutors(design: Design, faults: list[str]) -> list[User]:
-    """Return the named tutors, sorted by name; add a fault for each unknown name and each person who is no tutor."""
+    """Return the named tutors, sorted by name; add a fault for each unknown name and each person who is not a tutor."""
     people = User.objects.in_bulk(list(design.tutors), field_name="username")
     found = []
     for name in design.tutors:

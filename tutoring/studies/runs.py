@@ -167,7 +167,9 @@ def start_arm(study_id: int, arm_id: int, plan: RunPlan, options: RunOptions) ->
         study = lock_study(study_id)
         arm = Arm.objects.select_related("model").get(pk=arm_id)
         if study.state not in Study.OFFERING:
-            raise StudyRefusedError(f"{study} is {study.state}. Only a frozen or running study starts runs.")
+            raise StudyRefusedError(
+                f"{study} is {study.state}. Only a frozen or running study can start runs."
+            )
         if arm.run is not None:
             raise StudyRefusedError(f"Arm {arm.name} has run {arm.run.pk} already.")
         run = start_run(plan, options)

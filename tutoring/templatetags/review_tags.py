@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlencode
 
 from django import template
@@ -109,6 +110,12 @@ def signed_points(share: float) -> str:
 def percent_of(share: float) -> str:
     """Return a share in whole per cent, without the sign."""
     return f"{share * 100:z.0f}"
+
+
+@register.filter
+def action_title(action: str) -> str:
+    """Return the name of an action's class in words: "Submit review" for SubmitReview."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", action).capitalize()
 
 
 @register.filter

@@ -398,8 +398,8 @@ If `event` is a `model_draft`, a person requested it: `use` is unchanged, edited
 discarded, and null for drafts that the page did not offer. `guard` is the decision: sent (to the student, or to the
 person); off (no guard); guard_exhausted or unparsable (the student got "Please try again.", the person no draft).
 `refused` names the clauses that the guard found, each with its passage. `diagnosis` is private: the student never got
-it. `fault` says why a reply was no answer. Drafts that people wrote themselves, and about which they were warned, are
-in `event` of their message (`check`).
+it. `fault` says why a reply was not an answer. Drafts that people wrote themselves, and about which they were warned,
+are in `event` of their message (`check`).
 
 `guess` in `labels` is the reviewer's answer to whether the tutor was a person or a program.
 

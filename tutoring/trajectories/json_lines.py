@@ -194,7 +194,7 @@ def read_json(content: str, where: str) -> Any:
                 f"{where}: a text contains a NUL or half of a character, which cannot be stored."
             )
     except ValueError as error:
-        raise TrajectoryError(f"{where}: not JSON ({error}). Was the file cut?") from None
+        raise TrajectoryError(f"{where}: not JSON ({error}). The file may be truncated.") from None
     except RecursionError:
         raise TrajectoryError(f"{where}: the JSON is nested too deeply.") from None
     return value

@@ -61,7 +61,7 @@ def _requested_label(request: HttpRequest, own: QuerySet[ApplicabilityLabel]) ->
     changeable = own.filter(placement__state__run__state=ReplayRun.State.FIXED)
     found = changeable.filter(placement=int(wanted)).first() if wanted.isdecimal() else None
     if found is None:
-        raise Http404("You have no such label that can be changed.")
+        raise Http404("You have no label on this hint that can be changed.")
     return found
 
 

@@ -28,7 +28,7 @@ from tutoring.views.requests import PAGE_SIZE, person_of
 def effort(request: HttpRequest) -> HttpResponse:
     """Show the person's own active minutes, and to researchers and admins the figures of groups.
 
-    Query: people (a filter of sessions) or study (its primary key), wage (US dollars an hour), as (csv), page.
+    Query: people (a filter of sessions) or study (its primary key), wage (US dollars per hour), as (csv), page.
     Groups of fewer than 5 people are shown to admins only. A GET writes nothing: workers measure closed sessions.
     """
     person = person_of(request)
@@ -83,7 +83,7 @@ def _plane(figures: EffortFigures) -> PlanePlot | None:
         points=points,
         x_scale=DOLLARS,
         y_scale=POINTS,
-        x_name="US dollars a session",
+        x_name="US dollars per session",
         y_name="gain over the neutral arm, points",
     )
 
@@ -117,5 +117,5 @@ def _wage(text: str) -> float | None:
     except ValueError:
         value = -1.0
     if value is not None and not 0 <= value < 10_000:
-        raise BadRequest("The wage must be a number of US dollars an hour, from 0 to 9999.")
+        raise BadRequest("The wage must be a number of US dollars per hour, from 0 to 9999.")
     return value

@@ -59,7 +59,7 @@ def home(request: HttpRequest) -> HttpResponse:
         return redirect("problems")
     if has_role(request.user, Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER):
         return redirect("trajectories")
-    raise PermissionDenied("Your account has no role yet. Ask an admin to give it one.")
+    raise PermissionDenied("Your account has no role yet. Ask an admin to give you one.")
 
 
 @require_GET

@@ -325,7 +325,7 @@ _POWER_FIELDS = {
 
 
 def _power_inputs(design: Design, typed: dict[str, str]) -> PowerInputs:
-    """Return the inputs as typed. Raises PowerError for a field that is no number."""
+    """Return the inputs as typed. Raises PowerError for a field that is not a number."""
     values = {}
     for name, words in _POWER_FIELDS.items():
         try:

@@ -131,12 +131,12 @@ class DesignFields:
 
     @property
     def questions(self) -> str:
-        """Return the questions, one a line."""
+        """Return the questions, one per line."""
         return "\n".join(map(str, self.values.get("questions") or ()))
 
     @property
     def secondary(self) -> str:
-        """Return the secondary contrasts, one a line."""
+        """Return the secondary contrasts, one per line."""
         return "\n".join(
             " less ".join(map(str, pair)) for pair in self.values.get("secondary_contrasts") or ()
         )

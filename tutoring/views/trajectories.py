@@ -46,7 +46,7 @@ OUTCOMES = [
         for outcome in (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED)
     ),
 ]
-"""Values of the outcome filter. A claimed outcome is no verdict and has a value of its own."""
+"""Values of the outcome filter. A claimed outcome is not a verdict and has a value of its own."""
 
 
 def _shown(sessions: SessionQuerySet) -> SessionQuerySet:

@@ -20,7 +20,7 @@ from tutoring.models.payloads import DraftCheckRecord, MessageSent
 ERASED = "[withdrawn]"
 
 _SHORTEST_PART = 8
-"""Characters from which a text is also erased inside of a longer one."""
+"""Characters from which a text is also erased inside a longer one."""
 
 
 def erase_copies(ids: Sequence[UUID]) -> dict[str, int]:

@@ -43,7 +43,7 @@ class Command(BaseCommand):
         verify = commands.add_parser("verify", help="read every blob and compare its bytes with its name")
         verify.add_argument("store", nargs="?", metavar="STORE", help="default: the store of HINTBENCH_BLOBS")
         for one in (copy, verify):
-            one.add_argument("--json", action="store_true", help="print one JSON document")
+            one.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, *arguments: Any, **options: Any) -> None:
         try:
@@ -85,7 +85,7 @@ def _opened(text: str) -> BlobStore:
         except BucketLocationError as error:
             raise CommandError(str(error)) from None
     elif location != settings.BLOBS and not Path(text).is_dir():
-        raise CommandError(f"{text} is no folder. Make it, or use an address like s3://bucket/prefix.")
+        raise CommandError(f"{text} is not a folder. Make it, or use an address like s3://bucket/prefix.")
     return blobs.open_store(location)
 
 

@@ -31,7 +31,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dataset", required=True, metavar="NAME")
+        parser.add_argument("--dataset", required=True, metavar="NAME", help="dataset of the problems")
         parser.add_argument(
             "--name", required=True, help="name of the question set: letters, digits, - and _"
         )
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             help="seed for the order of the reference problems and of the options; default: 0",
         )
         add_encoding(parser)
-        parser.add_argument("--json", action="store_true")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         dataset = find_dataset(options["dataset"])

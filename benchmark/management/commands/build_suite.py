@@ -48,7 +48,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("problems", nargs="+", metavar="DATASET[/ID]")
+        parser.add_argument(
+            "problems", nargs="+", metavar="DATASET[/ID]", help="a problem, or all problems of a dataset"
+        )
         for kind, number in COUNTS.items():
             parser.add_argument(
                 f"--{kind}", type=int, default=number, metavar="N", help=f"{kind} tests (default: {number})"

@@ -18,11 +18,11 @@ _LOCAL = ("localhost", "127.0.0.1", "[::1]", "*")
 class Command(BaseCommand):
     help = (
         f"Write runs with their prompts, replies, programs and verdicts to a new folder in the format {FORMAT}, which "
-        "`import_run` reads on another site. Keys, addresses, statements and hidden tests stay here."
+        "`import_run` reads on another site. Keys, addresses, statements and hidden tests are not exported."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("runs", nargs="+", metavar="RUN")
+        parser.add_argument("runs", nargs="+", metavar="RUN", help="ids of runs")
         parser.add_argument("--output", required=True, type=Path, metavar="DIR", help="a new folder")
         parser.add_argument(
             "--site",
@@ -31,7 +31,7 @@ class Command(BaseCommand):
             metavar="NAME",
             help='name of this site in the runs; default: its first public host name, or "unnamed site"',
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         runs = list({run.pk: run for run in map(find_run, options["runs"])}.values())

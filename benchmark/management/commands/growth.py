@@ -23,7 +23,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("problem", metavar="DATASET/ID")
+        parser.add_argument("problem", metavar="DATASET/ID", help="a problem with generators")
         parser.add_argument("file", type=Path, metavar="FILE", help="a source file")
         parser.add_argument(
             "--language", help=f"{', '.join(judge.LANGUAGES)}; default: by the name of the file"

@@ -45,7 +45,7 @@ class Command(BaseCommand):
             metavar="NAME",
             help="letters, digits, - and _; default: the name of the format, or of the folder for markdown",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, *args: object, **options: Any) -> None:
         format_name, path = options["format"], options["path"]

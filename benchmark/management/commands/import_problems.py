@@ -60,7 +60,7 @@ class Command(BaseCommand):
             help="store the factor of the dataset's scaled time limits, from `verify_package --calibrate`; "
             "default: keep the stored factor, 1 for a new dataset",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, *args: object, **options: Any) -> None:
         name: str = options["dataset"]

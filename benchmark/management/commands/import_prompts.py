@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--output", type=Path, metavar="DIR", required=True, help="a folder that does not exist yet"
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         output: Path = options["output"]

@@ -15,12 +15,12 @@ from benchmark.transfer import FORMAT, FolderError, import_runs, lines_of
 class Command(BaseCommand):
     help = (
         f"Import runs from a folder of `export_run` (format {FORMAT}). All hashes and rows are checked before anything "
-        "is written. Runs that are here already stay as they are."
+        "is written. Runs that already exist are not changed."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", type=Path, metavar="DIR")
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("folder", type=Path, metavar="DIR", help="a folder that export_run wrote")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         folder: Path = options["folder"]

@@ -42,7 +42,7 @@ class Command(BaseCommand):
             metavar="SECONDS",
             help="minimum time between two requests (default: %(default)s)",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, *args: object, **options: Any) -> None:
         folder: Path = options["folder"]

@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "file", type=Path, metavar="FILE", help="a source file, or a folder of source files"
         )
-        parser.add_argument("--problem", required=True, metavar="DATASET/ID")
+        parser.add_argument("--problem", required=True, metavar="DATASET/ID", help="the problem to judge on")
         parser.add_argument(
             "--language", help=f"{', '.join(judge.LANGUAGES)}; default: by the name of the file"
         )

@@ -19,7 +19,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("runs", nargs="+", metavar="RUN")
+        parser.add_argument("runs", nargs="+", metavar="RUN", help="ids of runs")
         parser.add_argument(
             "--jobs", type=positive, default=cores(), metavar="N", help="programs at once; default: the cores"
         )

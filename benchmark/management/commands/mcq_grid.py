@@ -45,9 +45,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--questions", required=True, metavar="NAME", help="as build_mcqs or an import named them"
-        )
+        parser.add_argument("--questions", required=True, metavar="NAME", help="name of the question set")
         parser.add_argument(
             "--model", nargs="+", default=[], metavar="PROVIDER:MODEL", help="the models of T18 and T19"
         )

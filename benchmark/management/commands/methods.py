@@ -20,7 +20,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "method", nargs="?", choices=METHODS, help="describe this method and its settings"
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         chosen = [METHODS[options["method"]]] if options["method"] else list(METHODS.values())

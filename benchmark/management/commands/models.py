@@ -47,7 +47,7 @@ class Command(BaseCommand):
         for changed in (add, version):
             _add_fields(changed)
         for name, help in (
-            ("activate", "let new sessions, runs and studies use a model"),
+            ("activate", "allow a model for new sessions, runs and studies"),
             ("deactivate", "refuse a model for new sessions, runs and studies"),
         ):
             _add_model(actions.add_parser(name, help=help))
@@ -55,7 +55,7 @@ class Command(BaseCommand):
             "test", help="ask a model one question, in this process; the call is paid for"
         )
         _add_model(test)
-        test.add_argument("--json", action="store_true", help="print one JSON document")
+        test.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         act = {
@@ -149,7 +149,7 @@ class Command(BaseCommand):
 
 
 def _add_model(parser: CommandParser) -> None:
-    parser.add_argument("model", metavar="LABEL[@VERSION]")
+    parser.add_argument("model", metavar="LABEL[@VERSION]", help="default version: the newest")
 
 
 def _add_fields(parser: CommandParser) -> None:
@@ -160,7 +160,7 @@ def _add_fields(parser: CommandParser) -> None:
         action="extend",
         default=[],
         metavar="NAME=VALUE",
-        help=f"parameters: {', '.join(_NUMBERS)}, reasoning; none leaves one to the provider",
+        help=f"parameters: {', '.join(_NUMBERS)}, reasoning; none uses the provider's default",
     )
     parser.add_argument(
         "--extra", metavar="JSON", help="JSON object of further request fields; {} removes them"
@@ -183,7 +183,7 @@ def _add_fields(parser: CommandParser) -> None:
         "--for-sessions",
         action=BooleanOptionalAction,
         default=None,
-        help="whether sessions outside of studies use it, if it is the newest such model",
+        help="whether sessions outside studies use it, if it is the newest such model",
     )
     parser.add_argument(
         "--tutors",

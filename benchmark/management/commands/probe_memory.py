@@ -46,13 +46,13 @@ _SCRIPTED = "The model's replies are scripted: these scores say nothing about an
 class Command(BaseCommand):
     help = (
         "Let a model complete statements and samples of a dataset from their beginnings. The score is the overlap of "
-        "the completion with the true rest, less that with the rests of other problems. Problems before and after the "
+        "the completion with the true rest, minus that with the rests of other problems. Problems before and after the "
         "model's cutoff are compared. Stored completions are not requested again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--model", required=True, metavar=MODEL_METAVAR)
-        parser.add_argument("--dataset", required=True, metavar="NAME")
+        parser.add_argument("--model", required=True, metavar=MODEL_METAVAR, help="the model to probe")
+        parser.add_argument("--dataset", required=True, metavar="NAME", help="dataset of the problems")
         parser.add_argument("--problems", metavar="ID,ID…", help="only these problems")
         parser.add_argument("--limit", type=positive, metavar="N", help="only the first N problems by id")
         parser.add_argument("--kind", choices=KINDS, help="only statements or only samples; default: both")

@@ -37,7 +37,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "sources", nargs="+", metavar="RUN|FILE", help="runs, or eval_results_….json files"
         )
-        parser.add_argument("--against", metavar="RUN", help="a run with at least K attempts a problem")
+        parser.add_argument("--against", metavar="RUN", help="a run with at least K attempts per problem")
         parser.add_argument(
             "--judge", metavar="DATASET", help="judge the files' programs on the problems of this dataset"
         )

@@ -17,8 +17,8 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("runs", nargs="+", metavar="RUN")
-        parser.add_argument("--format", choices=FORMATS, default="text")
+        parser.add_argument("runs", nargs="+", metavar="RUN", help="ids of runs")
+        parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
         parser.add_argument(
             "--k",
             type=positive,

@@ -16,7 +16,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("runs", nargs="+", metavar="RUN")
+        parser.add_argument("runs", nargs="+", metavar="RUN", help="ids of runs of run_mcqs")
         parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:

@@ -40,14 +40,16 @@ GENERATED = [name for name, kind in KINDS.items() if kind.generated]
 class Command(BaseCommand):
     help = (
         "Generate a representation of every problem of a dataset with a model: a summary, or an attempted solution in "
-        "English (asm_nl) or Python (asm_pl). Each is generated once for a model and its parameters; it can be "
-        "stopped and repeated; stored representations are not requested again."
+        "English (asm_nl) or Python (asm_pl). Each is generated once for a model and its parameters. The command can "
+        "be stopped and repeated: stored representations are not requested again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dataset", required=True, metavar="NAME")
-        parser.add_argument("--model", required=True, metavar=MODEL_METAVAR)
-        parser.add_argument("--representation", required=True, choices=GENERATED)
+        parser.add_argument("--dataset", required=True, metavar="NAME", help="dataset of the problems")
+        parser.add_argument("--model", required=True, metavar=MODEL_METAVAR, help="the model that writes")
+        parser.add_argument(
+            "--representation", required=True, choices=GENERATED, help="what the model writes"
+        )
         add_model_options(parser, "this representation, over all repetitions of the command, has")
 
     def handle(self, **options: Any) -> None:

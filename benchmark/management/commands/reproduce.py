@@ -14,9 +14,9 @@ from judge.management.tables import aligned
 
 class Command(BaseCommand):
     help = (
-        "Recompute published figures that need no model, and print the expected and the obtained values: figures "
-        f"{RECOMPUTED} separately from the {CONSISTENCY}, with choices that were made after the result was seen. The "
-        f"exit status is 0 if all are computed and agree. Names: {', '.join(sorted(REPRODUCTIONS))}."
+        "Recompute published figures that need no model, and print the expected and the obtained values. Figures "
+        f"{RECOMPUTED} and the {CONSISTENCY} are listed separately, with the choices that were made after the result "
+        f"was seen. The exit status is 0 if all are computed and agree. Names: {', '.join(sorted(REPRODUCTIONS))}."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

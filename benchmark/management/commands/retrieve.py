@@ -48,14 +48,14 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dataset", required=True)
+        parser.add_argument("--dataset", required=True, help="dataset of the problems")
         parser.add_argument(
             "--corpus",
             metavar="NAME",
             help="search the articles of this textbook instead of the other problems",
         )
         which = parser.add_mutually_exclusive_group(required=True)
-        which.add_argument("--problem", metavar="ID")
+        which.add_argument("--problem", metavar="ID", help="search for this problem")
         which.add_argument(
             "--all", action="store_true", help="search for every problem; needs --query statement"
         )
@@ -68,7 +68,9 @@ class Command(BaseCommand):
             "is the program",
         )
         parser.add_argument("--top", type=positive, default=2, metavar="P", help="default: 2")
-        parser.add_argument("--tokenizer", choices=TOKENIZERS, default=Bm25.tokenizer)
+        parser.add_argument(
+            "--tokenizer", choices=TOKENIZERS, default=Bm25.tokenizer, help="default: %(default)s"
+        )
         parser.add_argument("--formula", choices=FORMULAS, default=Bm25.formula, help="default: okapi")
         for name, text in PARAMETERS.items():
             default = getattr(Bm25, name)
@@ -94,7 +96,7 @@ class Command(BaseCommand):
             default=Bm25.engine,
             help="rank_bm25 rebuilds its index for every problem, for comparison; default: index",
         )
-        parser.add_argument("--json", action="store_true")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         dataset = find_dataset(options["dataset"])

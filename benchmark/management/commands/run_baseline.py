@@ -85,13 +85,18 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dataset", metavar="NAME")
+        parser.add_argument("--dataset", metavar="NAME", help="dataset of the problems")
         parser.add_argument(
             "--model",
             metavar=model_options.MODEL_METAVAR,
-            help="a label (manage.py models) or a label with @VERSION gives the settings of sampling their defaults",
+            help="a label (manage.py models), or LABEL@VERSION, sets the defaults of the sampling settings",
         )
-        parser.add_argument("--method", type=_canonical_method_name, choices=[*METHODS, _ALL])
+        parser.add_argument(
+            "--method",
+            type=_canonical_method_name,
+            choices=[*METHODS, _ALL],
+            help="a name that manage.py methods lists",
+        )
         parser.add_argument(
             "--profile", choices=PROFILES, help="settings and attempts of a published evaluation"
         )
@@ -102,7 +107,7 @@ class Command(BaseCommand):
             "--attempts",
             type=positive,
             metavar="N",
-            help="independent attempts a problem in each epoch; default: the profile's, or 1",
+            help="independent attempts per problem in each epoch; default: the profile's, or 1",
         )
         parser.add_argument(
             "--epochs",
@@ -117,7 +122,7 @@ class Command(BaseCommand):
             "repeat, but fresh for the arms (session-…), whose replies must not be those that selected the problems",
         )
         parser.add_argument("--problems", metavar="ID,ID…", help="only these problems")
-        parser.add_argument("--tier", choices=Tier.values)
+        parser.add_argument("--tier", choices=Tier.values, help="only problems of this tier")
         parser.add_argument("--limit", type=positive, metavar="N", help="only the first N problems by id")
         parser.add_argument(
             "--dry-run", action="store_true", default=None, help="make no call; print what the run would cost"
@@ -163,7 +168,7 @@ class Command(BaseCommand):
             default=None,
             help="let the workers on all machines execute the run, and monitor it",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         if options["dry_run"] and not options["resume"]:

@@ -63,8 +63,10 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--questions", metavar="NAME", help="as build_mcqs or an import named them")
-        parser.add_argument("--task", choices=SimilarityRun.Task.values)
+        parser.add_argument("--questions", metavar="NAME", help="name of the question set")
+        parser.add_argument(
+            "--task", choices=SimilarityRun.Task.values, help="how the questions are answered"
+        )
         parser.add_argument("--representation", choices=KINDS, help="representation of a problem")
         parser.add_argument(
             "--model",
@@ -77,7 +79,9 @@ class Command(BaseCommand):
             help=f"scorer of the task rank; default: {Scorer.name}. An encoder is any model that "
             "sentence-transformers loads",
         )
-        parser.add_argument("--tokenizer", choices=TOKENIZERS, default=Scorer.tokenizer)
+        parser.add_argument(
+            "--tokenizer", choices=TOKENIZERS, default=Scorer.tokenizer, help="default: %(default)s"
+        )
         for name in ("k1", "b", "epsilon"):
             default = getattr(Scorer, name)
             parser.add_argument(

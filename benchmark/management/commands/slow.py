@@ -23,20 +23,29 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         commands = parser.add_subparsers(dest="subcommand", required=True)
         starts = commands.add_parser("starts", help="the start programs of a dataset")
-        starts.add_argument("dataset", metavar="DATASET")
-        starts.add_argument("--language", default="python", choices=sorted(judge.LANGUAGES))
+        starts.add_argument("dataset", metavar="DATASET", help="name of a dataset")
+        starts.add_argument(
+            "--language",
+            default="python",
+            choices=sorted(judge.LANGUAGES),
+            help="language of the programs; default: %(default)s",
+        )
         starts.add_argument(
             "--measure",
             action="store_true",
             help="judge programs of unknown correctness with four times the time limit",
         )
         report = commands.add_parser("report", help="the figures of runs")
-        report.add_argument("runs", nargs="+", metavar="RUN")
+        report.add_argument(
+            "runs", nargs="+", metavar="RUN", help="ids of runs of the arms slow-*, with a run of slow-told"
+        )
         report.add_argument(
             "--measure", action="store_true", help="measure the growth of start and last programs first"
         )
         for command in (starts, report):
-            command.add_argument("--json", action="store_true", help="print one JSON document")
+            command.add_argument(
+                "--json", action="store_true", help="print one JSON document to standard output"
+            )
 
     def handle(self, **options: Any) -> None:
         if options["subcommand"] == "starts":

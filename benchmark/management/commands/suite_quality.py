@@ -19,7 +19,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("problems", nargs="+", metavar="DATASET[/ID]")
+        parser.add_argument(
+            "problems", nargs="+", metavar="DATASET[/ID]", help="a problem, or all problems of a dataset"
+        )
         which = parser.add_mutually_exclusive_group()
         which.add_argument(
             "--suite", type=positive, metavar="VERSION", help="default: the latest of each problem"

@@ -30,7 +30,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("dataset", metavar="DATASET")
+        parser.add_argument("dataset", metavar="DATASET", help="name of a dataset")
         parser.add_argument("--samples-only", action="store_true", help="leave the hidden tests out")
         parser.add_argument(
             "--jobs",

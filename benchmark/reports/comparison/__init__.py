@@ -11,7 +11,7 @@ from benchmark.reports.comparison.records import (
     Comparison,
     Divergence,
     Overlap,
-    Pair,
+    RunPair,
     ShareOfBest,
     comparison_document,
 )
@@ -23,7 +23,7 @@ __all__ = [
     "Divergence",
     "NothingToCompareError",
     "Overlap",
-    "Pair",
+    "RunPair",
     "SameProblems",
     "ShareOfBest",
     "compare",

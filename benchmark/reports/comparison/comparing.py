@@ -15,7 +15,7 @@ from benchmark.reports.comparison.outcomes import (
     same_problems,
 )
 from benchmark.reports.comparison.pairs import compare_pair
-from benchmark.reports.comparison.records import Comparison, Overlap, Pair
+from benchmark.reports.comparison.records import Comparison, Overlap, RunPair
 from benchmark.reports.formatting import label
 
 
@@ -76,8 +76,8 @@ def _check(runs: Sequence[Run]) -> None:
         )
 
 
-def _adjusted(pair: Pair, p: float, *, several: bool) -> Pair:
-    """Return the pair with its adjusted p. With `several` attempts a problem, its interval counts as evidence too."""
+def _adjusted(pair: RunPair, p: float, *, several: bool) -> RunPair:
+    """Return the pair with its adjusted p. With `several` attempts per problem, its interval counts as evidence too."""
     significant = p < SIGNIFICANCE
     if several and pair.interval is not None:
         significant = significant or not pair.interval.low <= 0 <= pair.interval.high

@@ -11,7 +11,7 @@ from benchmark.metrics import (
     visible_difference,
 )
 from benchmark.reports.comparison.outcomes import ProblemName, RunOutcomes
-from benchmark.reports.comparison.records import Divergence, Pair
+from benchmark.reports.comparison.records import Divergence, RunPair
 from benchmark.reports.comparison.warnings import pair_warnings
 from benchmark.reports.formatting import label
 from benchmark.reports.refinement.curves import ResamplingComparison
@@ -25,7 +25,7 @@ def compare_pair(
     problems: Mapping[int, ProblemName],
     failures: str,
     divergences: tuple[Divergence, ...],
-) -> Pair:
+) -> RunPair:
     """Compare a run with the first one. `holm` is the unadjusted p: it depends on the other pairs."""
     both = [problem for problem in problems if problem in first.verdicts and problem in other.verdicts]
     known = [problem for problem in both if first.first_verdict(problem) and other.first_verdict(problem)]
@@ -41,7 +41,7 @@ def compare_pair(
         by_contest = paired_difference(values, first_values, contests)
     discordant = (len(only_first) + len(only_this)) / len(known) if known else 0.0
     p = mcnemar(len(only_first), len(only_this))
-    return Pair(
+    return RunPair(
         run=str(other.run.pk),
         label=label(other.run, of=other.run.dataset.name),
         problems=len(both),

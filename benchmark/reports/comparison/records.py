@@ -31,7 +31,7 @@ class Divergence:
 
 
 @dataclass(frozen=True)
-class Pair:
+class RunPair:
     """The comparison of a run with the first one. Differences are this run minus the first, as shares of problems.
 
     `first_figure` and `figure` name the values, "pass@1" or "Refine@5". `first_curve` and `curve` are Refine@1 …
@@ -40,7 +40,7 @@ class Pair:
     attempts that failed permanently, `unpaired` the problems that only one run tried.
 
     `holm` is p adjusted for all runs compared with the first. `inside_noise` is True if neither p nor, with several
-    attempts a problem, the interval shows a difference. `visible` is the difference that these problems show with a
+    attempts per problem, the interval shows a difference. `visible` is the difference that these problems show with a
     power of 80 %, `needed` the number of problems that show this difference. `interval_method` and
     `contest_interval_method` are a `benchmark.metrics.IntervalMethod` or "none".
     """
@@ -145,7 +145,7 @@ class Comparison:
     failures: str
     first: str
     first_label: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RunPair, ...]
     overlaps: tuple[Overlap, ...]
     shares_of_best: tuple[ShareOfBest, ...]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from benchmark.metrics import Interval, Range, RatioSet
 from benchmark.reports.comparison.outcomes import NO_REPLY
-from benchmark.reports.comparison.records import Comparison, Overlap, Pair, ShareOfBest
+from benchmark.reports.comparison.records import Comparison, Overlap, RunPair, ShareOfBest
 from benchmark.reports.formatting import INTERVAL_NAMES, interval_methods, percent
 from judge import Verdict
 from judge.management.tables import aligned
@@ -86,7 +86,7 @@ def _named(interval: Interval | None, method: str) -> str:
     return point_interval(interval) + (f" ({INTERVAL_NAMES[method]})" if interval else "")
 
 
-def _pair(pair: Pair, tests: int) -> list[str]:
+def _pair(pair: RunPair, tests: int) -> list[str]:
     unpaired = ", ".join(
         f"{count} {where.replace('first', 'base')}" for where, count in pair.unpaired.items() if count
     )
@@ -116,7 +116,7 @@ def _pair(pair: Pair, tests: int) -> list[str]:
     return [*lines, f"  chains diverge: {diverging}"] if diverging else lines
 
 
-def _curves(pair: Pair) -> list[str]:
+def _curves(pair: RunPair) -> list[str]:
     """Return Refine@1 … Refine@K of the refine runs, and their comparison with independent attempts."""
     lines = [
         f"  {name}, Refine@1 … Refine@{len(curve)}: {', '.join(map(percent, curve))}"
@@ -135,14 +135,14 @@ def _curves(pair: Pair) -> list[str]:
     return lines
 
 
-def verdict_axes(pair: Pair) -> tuple[list[str], list[str]]:
+def verdict_axes(pair: RunPair) -> tuple[list[str], list[str]]:
     """Return the verdicts that occur in the base run and in this run, in the order of the judge."""
     order = [*(verdict.value for verdict in Verdict), NO_REPLY]
     in_this = {verdict for row in pair.transitions.values() for verdict in row}
     return [one for one in order if one in pair.transitions], [one for one in order if one in in_this]
 
 
-def _matrix(pair: Pair) -> list[str]:
+def _matrix(pair: RunPair) -> list[str]:
     rows, columns = verdict_axes(pair)
     if not rows:
         return []

@@ -73,7 +73,7 @@ def _refinement(name: str, starts: list[list[tuple[str | None, int | None]]]) ->
 
 
 def compare_with_resampling(run: Run, other: Run, *, failures: str = "wrong") -> ResamplingComparison:
-    """Compare Refine@K of a run with pass@K of another run, which needs at least K attempts a problem.
+    """Compare Refine@K of a run with pass@K of another run, which needs at least K attempts per problem.
 
     Only first starts of chains count. Raises NotRefineRunError, TooFewAttemptsError, and ValueError for runs without a
     common problem.

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import Count, Max
 
-from benchmark.growth.contrasts import Pair, SlowContrast, mean_contrast, share_contrast
+from benchmark.growth.contrasts import PairedValues, SlowContrast, mean_contrast, share_contrast
 from benchmark.growth.starts import ARM_PREFIX
 from benchmark.methods.slow import STARTS
 from benchmark.metrics import holm
@@ -129,7 +129,7 @@ def _computed(keys: tuple[UUID, ...], _state: Hashable) -> SlowReport:
 def _base(runs: Sequence[Run]) -> Run:
     if strange := [run for run in runs if not run.method.startswith(ARM_PREFIX)]:
         raise SlowRunsError(
-            f"Run {strange[0].pk} has the method {strange[0].method}, which is no arm of slow programs."
+            f"Run {strange[0].pk} has the method {strange[0].method}, which is not an arm of slow programs."
         )
     bases = [run for run in runs if run.method == BASE]
     if len(bases) != 1 or len(runs) < 2:
@@ -240,7 +240,7 @@ def _log_ratio(chain: SlowChain) -> float | None:
 def _shares(
     verdicts: Iterable[tuple[SlowChain, str, str]], value: Callable[[str], float], *, lowest: float = 0.0
 ) -> SlowContrast | None:
-    pairs = [Pair(chain.problem, value(first), value(second)) for chain, first, second in verdicts]
+    pairs = [PairedValues(chain.problem, value(first), value(second)) for chain, first, second in verdicts]
     return share_contrast(pairs, lowest=lowest)
 
 
@@ -251,7 +251,7 @@ def _mean_figure(
     for one, other in common:
         first, second = value(one), value(other)
         if first is not None and second is not None:
-            pairs.append(Pair(one.problem, first, second))
+            pairs.append(PairedValues(one.problem, first, second))
             continue
         missing = one if first is None else other
         left_out[missing.outcome.unmeasured or f"a program has no {name.removesuffix(' (log)')}"] += 1

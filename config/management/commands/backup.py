@@ -17,7 +17,7 @@ KEEP = 7
 class Command(BaseCommand):
     help = (
         "Write a backup of database, blobs and secrets into a new folder below DIR, and delete the oldest backups "
-        "there. The site may run meanwhile."
+        "there. The site may keep running."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

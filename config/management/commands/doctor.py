@@ -15,7 +15,7 @@ class Command(BaseCommand):
     help = "Examine the requirements on this machine. Exit status 1 if a necessary one is not met."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
         parser.add_argument(
             "--problems",
             action="store_true",

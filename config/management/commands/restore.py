@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replace",
             action="store_true",
-            help="delete the present data of the same site, and restore the backup",
+            help="delete the existing data of the same site, and restore the backup",
         )
         parser.add_argument(
             "--no-migrate",

@@ -75,7 +75,7 @@ class Command(BaseCommand):
             help="print the factors of the time limits at which all verdicts agree with the labels, and the "
             "submissions that decide them",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         python = _INTERPRETERS[options["python"]]

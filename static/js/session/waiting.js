@@ -41,7 +41,7 @@ export function replyWait(line) {
       tell();
     },
 
-    /** Text has arrived; the reply has `length` characters now. A repeated beginning is no progress. */
+    /** Text has arrived; the reply has `length` characters now. A repeated beginning is not progress. */
     progress(length) {
       if (length === 0) return;
       begun = performance.now();

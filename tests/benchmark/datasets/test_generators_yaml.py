@@ -110,7 +110,7 @@ def test_an_unnumbered_folder_keeps_the_order_of_the_file_and_numbers_inside_by_
         ({"a": {"copy": "/etc/passwd"}}, "secret/a", "must be relative to generators/"),
         ({"a": {"in": "1", "args": "-x"}}, "secret/a", "its args are not supported"),
         ({"a": ""}, "secret/a", "its command is empty"),
-        ({"": "g"}, "secret/", "a test outside of a list needs a name"),
+        ({"": "g"}, "secret/", "a test outside a list needs a name"),
         ([{"a": "g", "b": "g"}], "secret[1]", "an item of a list must contain one test, not a, b"),
         (["g"], "secret[1]", "an item of a list must contain one test, not 'g'"),
         ({"g": {"data": 7}}, "secret/g", "its data must be a mapping or a list, not 7"),

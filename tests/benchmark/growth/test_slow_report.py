@@ -156,7 +156,9 @@ def test_runs_that_cannot_be_compared_are_refused(problems: list[Problem]):
     told, growing = store_slow_run("told", chains), store_slow_run("growth", chains)
     assert "Name one run of slow-told, and at least one run of another arm" in refusal(told)
     assert "Name one run of slow-told" in refusal(told, store_slow_run("told", chains), growing)
-    assert "which is no arm of slow programs" in refusal(told, store_slow_run("x", chains, method="refine"))
+    assert "which is not an arm of slow programs" in refusal(
+        told, store_slow_run("x", chains, method="refine")
+    )
     assert "one dataset and one model" in refusal(
         told, store_slow_run("growth", chains, model_spec="openai:n")
     )

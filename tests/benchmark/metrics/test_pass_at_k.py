@@ -55,7 +55,7 @@ def test_pass_at_k_differs_from_the_plug_in_estimate() -> None:
 
 def test_more_draws_than_attempts_are_refused_with_both_numbers() -> None:
     with pytest.raises(
-        TooFewAttemptsError, match=r"pass@10 needs at least 10 attempts a problem; there are 4"
+        TooFewAttemptsError, match=r"pass@10 needs at least 10 attempts per problem; there are 4"
     ):
         pass_at_k(4, 4, 10)
 
@@ -84,5 +84,7 @@ def test_share_at_k_is_the_mean_of_the_best_over_all_subsets(data: st.DataObject
 
 
 def test_share_at_k_refuses_what_pass_at_k_refuses() -> None:
-    with pytest.raises(TooFewAttemptsError, match="tests@3 needs at least 3 attempts a problem; there are 2"):
+    with pytest.raises(
+        TooFewAttemptsError, match="tests@3 needs at least 3 attempts per problem; there are 2"
+    ):
         share_at_k([0.5, 1.0], 3)

@@ -109,7 +109,7 @@ def test_a_judgement_on_the_hidden_tests_is_refused_even_when_it_calls_itself_on
     with pytest.raises(PromptLeakError, match="not a finished one on the samples"):
         SampleRun.of(problem, judgement)
     judgement.suite = Judgement.TestScope.SAMPLES
-    with pytest.raises(PromptLeakError, match="a test that is no sample"):
+    with pytest.raises(PromptLeakError, match="a test that is not a sample"):
         SampleRun.of(problem, judgement)
 
 

@@ -158,7 +158,7 @@ def test_a_spoiled_record_is_named(clone: Path, tmp_path: Path) -> None:
         ),
         ("Write Python.", "Write {{{{problem}}}}.", "without double braces"),
         ("Write Python.", "Write\\rPython.", "characters that a template cannot hold"),
-        ("class RetrievalType", "class (", "is no Python"),
+        ("class RetrievalType", "class (", "is not valid Python"),
     ],
 )
 def test_a_clone_of_another_shape_is_refused_with_what_was_looked_for(

@@ -45,7 +45,10 @@ def test_a_custom_template_also_replaces_its_variant(tmp_path: Path) -> None:
             {},
             "holds no template. A template is a text file NAME.txt; names: analysis, attempt, attempt_reflection",
         ),
-        ({"instruction.txt": "x"}, "instruction.txt is no template of ours. Did you mean instructions.txt?"),
+        (
+            {"instruction.txt": "x"},
+            "instruction.txt is not a template of Hintbench. Did you mean instructions.txt?",
+        ),
         ({"problem.txt": "Solve it."}, "problem.txt: {{problem}} is missing."),
         ({"problem.txt": "{{problem}} {{title}}"}, "nothing is filled in for {{title}}. There is problem."),
         ({"your_turn.txt": "{{turn}}"}, "nothing is filled in for {{turn}}. There is none in this template."),

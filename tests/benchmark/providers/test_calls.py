@@ -226,7 +226,7 @@ async def test_a_wait_of_more_than_ten_minutes_is_a_failure_that_says_so(fake_pr
     error = await error_of(name, "echo", RetryPolicy())
     assert len(fake_providers.requests) == 1
     assert (error.kind, error.retryable, error.retry_after) == ("rate_limit", False, 900)
-    assert "asks for a wait of 900 seconds, longer than the 600 seconds" in error.message
+    assert "requests a wait of 900 seconds, longer than the 600 seconds" in error.message
 
 
 async def test_waits_without_a_wish_of_the_provider_double_up_to_the_cap(fake_providers: FakeProviders):

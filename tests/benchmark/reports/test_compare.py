@@ -118,7 +118,7 @@ def test_single_attempts_at_few_problems_have_newcombes_interval(
     call_command("compare", str(first.pk), str(second.pk))
     text = capsys.readouterr().out
     assert "(Newcombe) over problems" in text
-    assert "95 % intervals: Newcombe's paired interval, one outcome a problem and run" in text
+    assert "95 % intervals: Newcombe's paired interval, one outcome per problem and run" in text
 
 
 def test_runs_without_any_difference_have_no_interval_of_no_width(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchmark.reports.draws import between_epochs, epoch_standard_error, replay_note
 from benchmark.reports.figures import measure
-from benchmark.reports.groups import ChainOutcome, Scale
+from benchmark.reports.groups import ChainOutcome, ScoreRules
 from tests.benchmark.reports.conftest import MakeRun
 
 
@@ -61,8 +61,8 @@ def outcomes(*accepted_at: int | None) -> dict[int, ChainOutcome]:
 
 def test_epochs_of_a_refine_run_are_compared_by_refine_at_k(make_run: MakeRun) -> None:
     run = make_run([("bronze", ["AC", "AC"])], epochs=2)
-    scale = Scale("refine", (1, 2, 3), 2, "wrong")
-    found = between_epochs(run, scale, {1: outcomes(1, 3), 2: outcomes(2, None)})
+    rules = ScoreRules("refine", (1, 2, 3), 2, "wrong")
+    found = between_epochs(run, rules, {1: outcomes(1, 3), 2: outcomes(2, None)})
     assert [(one.k, one.values) for one in found] == [(1, (0.5, 0.0)), (2, (1.0, 0.0)), (3, (1.0, 0.5))]
 
 
@@ -77,7 +77,7 @@ def test_a_permanent_failure_counts_between_epochs_as_in_the_headline(
         1: outcomes(1, 1),
         2: {0: ChainOutcome(False, 0.0, True, permanent=True), 1: ChainOutcome(False, 0.0, True)},
     }
-    (found,) = between_epochs(run, Scale("pass", (1,), 2, failures), rejected)
+    (found,) = between_epochs(run, ScoreRules("pass", (1,), 2, failures), rejected)
     assert (found.problems, found.values) == (problems, values)
 
 

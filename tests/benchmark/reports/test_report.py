@@ -99,7 +99,7 @@ def test_no_certainty_is_claimed_where_all_problems_came_out_alike(
 
 
 def test_pass_at_k_beyond_the_attempts_is_refused(make_run: MakeRun) -> None:
-    with pytest.raises(CommandError, match=r"pass@2 needs at least 2 attempts a problem; run .* has 1"):
+    with pytest.raises(CommandError, match=r"pass@2 needs at least 2 attempts per problem; run .* has 1"):
         call_command("report", str(make_run([("bronze", ["AC"])]).pk), "--k", "2")
 
 

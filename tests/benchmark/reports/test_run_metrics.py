@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from benchmark.models import CachedRunReport
 from benchmark.reports.cached_report import run_report, runs_without_report, store_report
-from benchmark.reports.groups import Scale
+from benchmark.reports.groups import ScoreRules
 from benchmark.reports.run_metrics import RUN_METRICS, Outcomes, run_metric
 from tests.benchmark.reports.conftest import MakeRun
 from tests.benchmark.reports.test_cached_report import FINISHED
@@ -25,7 +25,7 @@ def test_a_registered_metric_is_in_every_report_and_on_the_page(
     try:
 
         @run_metric("ended_chains", "ended chains", "{:.1f} chains".format)
-        def ended_chains(outcomes: Outcomes, scale: Scale) -> float:
+        def ended_chains(outcomes: Outcomes, rules: ScoreRules) -> float:
             return sum(map(len, outcomes.values()))
 
         assert list(runs_without_report()) == [run], "stored figures without the metric are stale"

@@ -64,7 +64,7 @@ def test_without_words_to_search_in_there_is_nothing_to_rank(texts: list[str]) -
         rank(corpus_of(*texts), "alone", top=2, without="id0", bm25=Bm25("words"))
 
 
-def test_tokenisers_differ_as_their_names_say() -> None:
+def test_tokenizers_differ_as_their_names_say() -> None:
     text = "Farmer John's\n\ncows,  twice"
     assert TOKENIZERS["usaco_split"](text) == ["Farmer", "John's\n\ncows,", "", "twice"]
     assert TOKENIZERS["words"](text) == ["farmer", "john", "s", "cows", "twice"]

@@ -64,7 +64,7 @@ class CommandSandbox:
         return figures
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return rows of a query, or change the database outside of the program."""
+        """Return rows of a query, or change the database outside the program."""
         if self.database:
             with psycopg.connect(self.database) as server:
                 return server.execute(query.replace("?", "%s"), values).fetchall()

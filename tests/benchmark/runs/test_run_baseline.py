@@ -115,7 +115,7 @@ def test_several_attempts_give_unbiased_pass_at_k_with_an_interval_over_problems
     assert (first["value"], first["interval"]) == (0.75, "t")
     assert (second["k"], second["value"], second["problems"]) == (2, 1.0, 2)
     _, errors = commands.manage("report", document["run"], "--k", "3", status=1)
-    assert "pass@3 needs at least 3 attempts a problem" in errors
+    assert "pass@3 needs at least 3 attempts per problem" in errors
 
 
 def test_a_request_that_the_provider_rejects_is_wrong_or_left_out_and_can_be_sent_again(

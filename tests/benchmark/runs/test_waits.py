@@ -52,7 +52,7 @@ def test_a_long_wait_keeps_its_lease_and_ends_when_the_run_is_interrupted(comman
 def test_a_wait_of_more_than_ten_minutes_is_a_fault_that_resume_tries_again(commands: CommandSandbox) -> None:
     commands.fake_providers.script(failure(429, retry_after="601"))
     _, errors = commands.manage(*RUN, *ONE, status=1)
-    assert "The provider asks for a wait of 601 seconds, longer than the 600 seconds" in errors
+    assert "The provider requests a wait of 601 seconds, longer than the 600 seconds" in errors
     assert len(commands.fake_providers.requests) == 1
 
 

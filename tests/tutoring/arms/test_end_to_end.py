@@ -71,7 +71,7 @@ def test_the_guidance_gain_of_a_world_is_recovered(world: CommandSandbox) -> Non
     page = world.var / "page.html"
     run_apart(open_page, world.var, f"/runs/arms/?{'&'.join(f'run={run}' for run in runs)}", page)
     shown = page.read_text()
-    assert "Simulated: simulated:guidance-60 is no language model." in shown
+    assert "Simulated: simulated:guidance-60 is not a language model." in shown
     assert "A control: the tutor only says that the model should try again." in shown
     assert f"{100 * headline['difference']:+.0f} <span" in shown
     assert 'class="chart forest"' in shown
@@ -155,7 +155,7 @@ def test_tutors_with_known_conduct_show_it_in_every_figure(world: CommandSandbox
     query = "&".join(f"run={run}" for run in runs.values())
     run_apart(open_page, world.var, f"/runs/tutors/?{query}", page)
     shown = page.read_text()
-    assert "Simulated: students or tutors are no language models." in shown
+    assert "Simulated: students or tutors are not language models." in shown
     assert "every draft refused" in shown
     assert "guard_exhausted" not in shown
     assert 'aria-label="Gain against leak with 95 % intervals (simulated).' in shown

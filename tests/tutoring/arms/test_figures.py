@@ -211,7 +211,7 @@ def test_bad_input_is_refused_with_a_sentence(
     zero_shot = Run.objects.create(
         dataset=neutral.dataset, method="zero-shot", model_spec="openai:m", parameters={}, manifest={}
     )
-    assert "is a run of zero-shot, which is no arm. The arms are: session-again" in refusal(zero_shot)
+    assert "is a run of zero-shot, which is not an arm. The arms are: session-again" in refusal(zero_shot)
     elsewhere = store_arm("again", {one: ["W"] for one in problems}, protocol=other_protocol)
     assert "The runs have different protocols" in refusal(neutral, elsewhere)
     assert "icpc-2025 v1. Compare runs of one protocol." in refusal(neutral, elsewhere)

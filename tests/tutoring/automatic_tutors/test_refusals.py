@@ -47,6 +47,8 @@ def test_a_tutor_is_compared_with_the_neutral_arm_of_its_student(
         "tutor", {problem: ["WA", "A"] for problem in problems}, protocol=protocol,
         prepared={"tutor": conduct, "knows": ["analysis"]}, parameters={"language": "python", "tutor": "openai:t"},
     )  # fmt: skip
+    tutored.manifest["left_out"] = [{"id": "p99", "reason": "it has no analysis"}]
+    tutored.save()
     store_arm(
         "neutral", {problem: ["WW"] for problem in problems}, protocol=protocol, model_spec="openai:other"
     )
@@ -56,6 +58,8 @@ def test_a_tutor_is_compared_with_the_neutral_arm_of_its_student(
     document = json.loads(capsys.readouterr().out)
     [tutor] = document["tutors"]
     assert tutor["tutor"] == "openai:t, knows analysis, cap 2, no guard"
+    left_out = [(one["arm"], one["reason"]) for one in document["left_out"]]
+    assert left_out == [(f"{tutor['tutor']} → {tutor['student']}", "it has no analysis")]
     assert (tutor["gain"]["difference"], tutor["gain"]["second_sessions"]) == (0.5, 16)
     assert (tutor["gain"]["problems"], tutor["leaks"], tutor["breach"]) == (8, None, None)
     call_command("automatic_tutors", str(tutored.pk), "--csv")

@@ -238,7 +238,7 @@ def test_the_audit_log_names_person_action_and_time_and_has_filters(
     review(rita), review(rolf)
     client = client_of(ada)
     page = client.get("/review/audit/").content.decode()
-    assert page.count("SubmitReview</option>") == 1
+    assert page.count("Submit review</option>") == 1
     for within in (page, client.get(f"/review/sessions/{session.pk}/").content.decode()):
         assert 'aria-current="true">Review</a>' in within
     entry = AuditEntry.objects.filter(action="SubmitReview", person=rita).get()

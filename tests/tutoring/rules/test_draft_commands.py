@@ -97,7 +97,7 @@ def test_drafts_are_checked_with_the_program_they_answer(tmp_path: Path, doublin
 @pytest.mark.parametrize(
     ("content", "problem", "error"),
     [
-        ("no", "practice/doubling", "is no JSON"),
+        ("no", "practice/doubling", "is not JSON"),
         ('{"text": "a"}', "practice/doubling", "JSON list"),
         ('[{"words": "a"}]', "practice/doubling", "draft 1: write a text"),
         ('["a", {"text": 1}]', "practice/doubling", "draft 2"),
@@ -128,7 +128,7 @@ def test_scores_count_labels_findings_and_flagged_allowed_messages(corpus: Path)
     assert "allowed, flagged" in run("score_detectors", "--corpus", str(corpus))
     with corpus.open("a", encoding="utf-8") as lines:
         lines.write("[]\n")
-    with pytest.raises(CommandError, match=r"drafts\.jsonl:19 is no JSON object"):
+    with pytest.raises(CommandError, match=r"drafts\.jsonl:19 is not a JSON object"):
         run("score_detectors", "--corpus", str(corpus))
 
 
@@ -236,7 +236,7 @@ def test_an_admin_trains_compares_and_replaces_the_model(
     assert load(settled).version == 1001
     shown = page(ada, training.get_absolute_url())
     assert "After the next start of Hintbench: <strong>version 1001</strong>, trained on this site" in shown
-    assert "Only the result of a training is decided." in press(ada, decide, decision="discard")
+    assert "Only a finished training can be decided." in press(ada, decide, decision="discard")
     with django_capture_on_commit_callbacks(execute=True):
         press(ada, f"{PAGE}shipped/")
     assert not settled.exists()

@@ -97,7 +97,7 @@ def test_texts(design: Path, capsys: pytest.CaptureFixture[str], tutors: list[Us
         ('{"name": "Bad Name"}', "field name: "),
         (json.dumps(design_data(primary_contrast=["arm-0", "arm-7"])), "unknown arm arm-7"),
         (json.dumps(design_data(primary_outcome="happy")), "field primary_outcome: "),
-        (json.dumps(design_data(colour="red")), "field colour: unknown; expected are name, title"),
+        (json.dumps(design_data(colour="red")), "field colour: unknown; expected: name, title"),
         (json.dumps(design_data(tutors=["bob", "bob"])), "must name each only once"),
     ],
 )

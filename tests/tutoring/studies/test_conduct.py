@@ -464,7 +464,7 @@ def test_an_amendment_is_a_new_version_and_old_sessions_make_ineligible(
     assert (new.version, new.state, study.state) == (2, Study.State.FROZEN, Study.State.STOPPED)
     assert [one.kind for one in study.deviations.all()] == [Deviation.Kind.AMENDMENT]
     assert not new.assignments.filter(tutor=tutors[0], problem=met.problem).exists()
-    with pytest.raises(StudyRefusedError, match="Only a frozen or running study is amended"):
+    with pytest.raises(StudyRefusedError, match="Only a frozen or running study can be amended"):
         AmendStudy(ada, study.pk, changed, "Again.").execute()
 
 

@@ -99,7 +99,7 @@ def test_a_study_is_designed_and_frozen_in_the_browser(
     saved = admin.post("/studies/save/", form, follow=True).content.decode()
     assert "It has faults, which the form shows" in saved
     study = Study.objects.get()
-    assert "protocol: must match pattern" in saved
+    assert "protocol: must be NAME@VERSION, not" in saved
     assert "Must be a valid integer, not &#x27;soon&#x27;." in saved
     assert "Before this design can be frozen" in page(admin, f"/studies/{study.pk}/")
     assert "The power needs a complete design" in page(admin, f"/studies/{study.pk}/power/")
@@ -206,7 +206,7 @@ def test_results_are_locked_until_a_look(admin: Client, freeze: FreezeFactory, t
     assert study.looks.count() == 1, "a repeated look without new sessions is the same look"
     assert "Rates of the arms" in shown
     stop = {"reason": "No money."}
-    for sentence in ("is stopped. Open sessions continue", "Only a frozen or running study is stopped."):
+    for sentence in ("is stopped. Open sessions continue", "Only a frozen or running study can be stopped."):
         assert sentence in admin.post(f"{address}stop/", stop, follow=True).content.decode()
     assert "hints v1 is closed." in admin.post(f"{address}close/", follow=True).content.decode()
     study.refresh_from_db()
@@ -329,7 +329,7 @@ def test_tutor_starts_the_next_session_with_one_button(freeze: FreezeFactory, tu
     )
     assert Session.objects.count() == 1
     shown = page(client, "/sessions/")
-    assert "A session of the study is open. Finish it until" in shown
+    assert "A session of the study is open. Finish it by" in shown
     assert "Your next session" not in shown
     for text in (consent.content.decode(), opened.content.decode(), shown, page(client, "/problems/")):
         for hidden in HIDDEN:
@@ -499,7 +499,7 @@ def test_reviewers_of_a_study_with_an_automatic_arm_do_not_learn_who_held_a_sess
         return re.findall(r"sessions \((\d+)\)", page(reviewer, "/review/"))
 
     assert waiting() == ["2", "1", "3"], "the study's automatic session is among those of people"
-    assert "Their sessions come mixed" in page(reviewer, "/review/")
+    assert "Their sessions are mixed" in page(reviewer, "/review/")
     for _ in range(2):
         reviewer.post("/review/next/", {"command": str(uuid4()), "kind": "review", "origin": "people"})
         Review.objects.filter(state=Review.State.OPEN).update(state=Review.State.SKIPPED)
@@ -577,7 +577,10 @@ def test_the_models_of_a_running_study_are_hidden_from_its_tutors_on_spending_an
     assert row not in hidden
     assert "openai:other" in hidden
     assert hidden.count('<span class="narrow-label">Spent: </span>1.23') == 1, "that of the whole study"
-    assert "What its models spend is hidden from you until it is closed" in hidden
+    assert (
+        "Spending on its models and the amounts that count in caps of models are hidden from you until it is closed"
+        in hidden
+    )
     for models in (address, "/models/"):
         assert "hidden until the studies that you tutor in are closed" in page(tutor, models)
         assert "session," not in page(tutor, models)

@@ -48,7 +48,7 @@ class Contrast:
     """The mean difference of two arms on their common problems, first minus second.
 
     `p` is None for fewer than FEWEST_TESTED_PROBLEMS problems. `adjusted` is p with Holm's correction for all steps of
-    the ladder; None outside of it. `detectable` is the difference that these problems find with a power of 80 %.
+    the ladder; None outside it. `detectable` is the difference that these problems find with a power of 80 %.
     """
 
     title: str

@@ -147,11 +147,15 @@ def _contrasts(contrasts: Sequence[Contrast]) -> list[str]:
                 f"{low} to {high} ({INTERVAL_NAMES[one.difference.method]})",
                 str(one.problems),
                 f"{one.first_sessions} and {one.second_sessions}",
-                "no test" if p is None else f"{p:.3f}",
-                f"{100 * one.detectable:.0f}" if one.not_significant else "",
+                *significance_cells(p, one.detectable, not_significant=one.not_significant),
             )
         )
     return aligned(rows)
+
+
+def significance_cells(p: float | None, detectable: float, *, not_significant: bool) -> tuple[str, str]:
+    """Return the cells of a test: p, and the detectable difference in points if the test finds none."""
+    return "no test" if p is None else f"{p:.3f}", f"{100 * detectable:.0f}" if not_significant else ""
 
 
 def figures_document(figures: ArmFigures) -> dict[str, Any]:

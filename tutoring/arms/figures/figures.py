@@ -179,7 +179,7 @@ def _warnings(rows: ComparedRows) -> list[str]:
     warnings = []
     if rows.simulated:
         warnings.append(
-            f"Simulated: {rows.model} is no language model. These figures test the estimators and say nothing about "
+            f"Simulated: {rows.model} is not a language model. These figures test the estimators and say nothing about "
             "any model."
         )
     for arm in rows.arms:

@@ -263,7 +263,7 @@ def _check(runs: Sequence[Run]) -> None:
     for run in runs:
         if run.method not in POLICIES:
             raise ArmsError(
-                f"The run {run.pk} is a run of {run.method}, which is no arm. The arms are: {', '.join(POLICIES)}."
+                f"The run {run.pk} is a run of {run.method}, which is not an arm. The arms are: {', '.join(POLICIES)}."
             )
     first = runs[0]
     for run in runs[1:]:

@@ -16,7 +16,7 @@ _MOST_SHOWN = 200
 
 
 class AnswerError(ValueError):
-    """A reply that is no valid answer. The message says what is wrong, in a sentence."""
+    """A reply that is not a valid answer. The message says what is wrong, in a sentence."""
 
 
 class TutorAnswer(BaseModel):

@@ -51,7 +51,7 @@ def next_prompt(before: Prompt, draft: str, objection: str) -> Prompt:
 
 
 def unparsable_text(fault: str) -> str:
-    """Return the objection to a reply that is no answer."""
+    """Return the objection to a reply that is not an answer."""
     return _fill("unparsable", {"fault": fault})
 
 

@@ -24,7 +24,7 @@ MOST_REWRITES = 3
 """Drafts of a turn after the first one that was parsed."""
 
 _MOST_UNPARSABLE = 2
-"""Replies of a turn that are no JSON; after them the turn ends without a message."""
+"""Replies of a turn that are not JSON; after them the turn ends without a message."""
 
 
 Guard = Callable[[TutorAnswer, TutorView, MessageContext, int | None], Awaitable[list[GuardRefusal]]]

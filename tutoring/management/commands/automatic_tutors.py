@@ -16,7 +16,7 @@ from tutoring.rules import current_rule_set
 class Command(BaseCommand):
     help = (
         "Compare automatic tutors with people and with the neutral arm: gain, leak index, breach rate, decisions of "
-        f"the guard, money by role, and the gain by student and tutor (docs/automatic-tutor.md). {FORM}"
+        f"the guard, cost by role, and the gain by student and tutor (docs/automatic-tutor.md). {FORM}"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,7 +27,7 @@ class Command(BaseCommand):
             "--human",
             default="all",
             metavar="FILTER",
-            help="sessions of people beside them; default: all first attempts",
+            help="sessions of people to compare with; default: all first attempts",
         )
         parser.add_argument(
             "--rule",

@@ -35,9 +35,11 @@ class Command(BaseCommand):
             metavar="FILE",
             help='a JSON list of texts, or of {"text": …, "program": …}; "program" overrides --program',
         )
-        parser.add_argument("--problem", required=True, metavar="DATASET/ID")
+        parser.add_argument(
+            "--problem", required=True, metavar="DATASET/ID", help="the problem of the session"
+        )
         parser.add_argument("--program", type=Path, metavar="FILE", help="the student's last program")
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, *_: Any, file: Path, problem: str, program: Path | None, **options: Any) -> None:
         context = problem_context(find_named_problem(problem))
@@ -78,7 +80,7 @@ def _drafts(file: Path, program: str) -> list[WrittenDraft]:
     try:
         rows = json.loads(_text(file))
     except json.JSONDecodeError as error:
-        raise CommandError(f"{file} is no JSON: {error}.") from None
+        raise CommandError(f"{file} is not JSON: {error}.") from None
     if not isinstance(rows, list):
         raise CommandError(f"{file} must contain a JSON list of drafts.")
     return [_draft(row, f"{file}, draft {number}", program) for number, row in enumerate(rows, 1)]

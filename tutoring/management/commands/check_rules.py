@@ -34,7 +34,7 @@ class Command(BaseCommand):
             metavar=MODEL_METAVAR,
             help="also check with this model: one paid call for each message of a session that it has not checked",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, *_: Any, dataset: str, model: str | None, **options: Any) -> None:
         try:

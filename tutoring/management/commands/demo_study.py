@@ -47,7 +47,7 @@ class Demonstration:
 class Command(BaseCommand):
     help = (
         "Design, freeze, conduct and close a simulated study on the practice problems, so that its pages can be read. "
-        "A second run says what exists. Needs no network and no other process."
+        "A second run prints what exists. Needs no network and no other process."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

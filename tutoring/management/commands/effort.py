@@ -13,7 +13,7 @@ from tutoring.management.figure_forms import add_figure_forms, in_form
 
 
 def wage(text: str) -> float:
-    """Return a wage in US dollars an hour. Raises ValueError."""
+    """Return a wage in US dollars per hour. Raises ValueError."""
     value = float(text)
     if not 0 <= value < 10_000:
         raise ValueError
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             "--wage",
             type=wage,
             metavar="DOLLARS",
-            help="wage of a tutor for an hour; without it, dollars are unknown",
+            help="hourly wage of a tutor; without it, dollars are unknown",
         )
         add_figure_forms(parser)
 

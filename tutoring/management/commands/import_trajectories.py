@@ -22,7 +22,8 @@ Read = tuple[str, dict[str, Any], Problem | None]
 
 class Command(BaseCommand):
     help = (
-        "Import recorded tutoring sessions: the authors' [{role, content}] files (.json) or our own .jsonl."
+        "Import recorded tutoring sessions: the paper's [{role, content}] files (.json), or files of "
+        "export_trajectories (.jsonl)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,7 +31,7 @@ class Command(BaseCommand):
             "paths", nargs="+", type=Path, metavar="PATH", help="a .json or .jsonl file, or a folder"
         )
         parser.add_argument("--dataset", default="", help="match problems in this dataset only")
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, *_: Any, paths: list[Path], dataset: str, **options: Any) -> None:
         problems = Problem.objects.select_related("dataset")

@@ -28,7 +28,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--neutral",
             metavar="RUN",
-            help="run of session-neutral beside the curve; default: that of the study",
+            help="run of session-neutral to show with the curve; default: that of the study",
         )
         add_figure_forms(parser)
 

@@ -49,8 +49,8 @@ _SHOWN = 30
 class Command(BaseCommand):
     help = (
         "Judge stored programs of runs and sessions again, after a test, a checker or a limit was corrected. Without "
-        "--reason, show how many programs are selected and about how long they take. With --reason, judge them beside "
-        "the former verdicts and compare both. Nothing else changes before --apply. Without any option, list all "
+        "--reason, show how many programs are selected and about how long they take. With --reason, judge them, keep "
+        "the former verdicts, and compare both. Nothing else changes before --apply. Without any option, list all "
         "rejudgings."
     )
 
@@ -102,7 +102,7 @@ class Command(BaseCommand):
             "--resume",
             type=positive,
             metavar="ID",
-            help="follow an interrupted rejudging to its end; faults of the judge are tried again",
+            help="continue an interrupted rejudging until it is complete; faults of the judge are tried again",
         )
         action.add_argument("--show", type=positive, metavar="ID", help="compare former and new verdicts")
         action.add_argument("--apply", type=positive, metavar="ID", help="make the new verdicts count")

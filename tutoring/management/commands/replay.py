@@ -53,13 +53,13 @@ _SEED = 307
 class Command(BaseCommand):
     help = (
         "Show recorded hints to a model at the same place of the same dialogue (transplant), or after a wrong program "
-        "of its own (own), beside a neutral sentence, a stated verdict and hints of other problems. The placements "
-        "are fixed before the first call. Repeat an interrupted replay with --resume; stored draws are not requested "
-        "again."
+        "of its own (own), and compare the hints with a neutral sentence, a stated verdict and hints of other "
+        "problems. The placements are fixed before the first call. Repeat an interrupted replay with --resume; stored "
+        "draws are not requested again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--model", metavar=MODEL_METAVAR)
+        parser.add_argument("--model", metavar=MODEL_METAVAR, help="the model that gets the hints")
         parser.add_argument(
             "--cards",
             choices=get_args(Selection),
@@ -67,7 +67,9 @@ class Command(BaseCommand):
             help="; ".join(f"{name}: {meaning}" for name, meaning in SELECTIONS.items())
             + "; default: primary",
         )
-        parser.add_argument("--mode", choices=ReplayRun.Mode.values, default="transplant")
+        parser.add_argument(
+            "--mode", choices=ReplayRun.Mode.values, default="transplant", help="default: %(default)s"
+        )
         parser.add_argument(
             "--programs",
             metavar="RUN",

@@ -36,7 +36,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--misses", action="store_true", help="also list the errors for each kind of message"
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, *_: Any, corpus: Path, misses: bool, **options: Any) -> None:
         try:

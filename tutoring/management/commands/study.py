@@ -45,7 +45,7 @@ class Command(BaseCommand):
         actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
         listing = actions.add_parser("list", help="list all studies with their states")
         power = actions.add_parser("power", help="simulate the power of a design")
-        power.add_argument("design", type=Path, metavar="DESIGN")
+        power.add_argument("design", type=Path, metavar="DESIGN", help="a JSON or YAML file")
         power.add_argument("--control-rate", type=float, required=True, metavar="SHARE", help="such as 0.3")
         power.add_argument(
             "--effect",
@@ -75,7 +75,7 @@ class Command(BaseCommand):
             "--problems", type=positive, metavar="N", help="instead of the design's eligible problems"
         )
         freeze = actions.add_parser("freeze", help="freeze a design: draw the seed, store every assignment")
-        freeze.add_argument("design", type=Path, metavar="DESIGN")
+        freeze.add_argument("design", type=Path, metavar="DESIGN", help="a JSON or YAML file")
         freeze.add_argument(
             "--accept-gate",
             action="store_true",
@@ -85,7 +85,7 @@ class Command(BaseCommand):
             "--amend", metavar="REASON", help="make a new version of the study, and stop the old one"
         )
         run = actions.add_parser("run", help="start or resume the runs of the automatic arms")
-        run.add_argument("name", metavar="NAME")
+        run.add_argument("name", metavar="NAME", help="name of a study; NAME@VERSION: an older version")
         model_options.add_budget(run, "the run of each arm has")
         model_options.add_limits(run)
         run.add_argument(
@@ -93,9 +93,9 @@ class Command(BaseCommand):
         )
         rehearsal = actions.add_parser(
             "rehearse",
-            help="let simulated tutors hold the sessions of a rehearsal through the tutors' pages",
+            help="hold the sessions of a rehearsal with simulated tutors, through the tutors' pages",
         )
-        rehearsal.add_argument("name", metavar="NAME")
+        rehearsal.add_argument("name", metavar="NAME", help="name of a study; NAME@VERSION: an older version")
         rehearsal.add_argument(
             "--level",
             type=int,
@@ -103,18 +103,22 @@ class Command(BaseCommand):
             default=3,
             help="level of the tutors' hints; 0: none; default: 3",
         )
-        look = actions.add_parser("look", help="look at the results, and stop the study if its rule says so")
-        look.add_argument("name", metavar="NAME")
+        look = actions.add_parser(
+            "look", help="look at the results, and stop the study if its stopping rule is met"
+        )
+        look.add_argument("name", metavar="NAME", help="name of a study; NAME@VERSION: an older version")
         stop = actions.add_parser("stop", help="stop a study: no more sessions are offered")
-        stop.add_argument("name", metavar="NAME")
-        stop.add_argument("--reason", required=True)
+        stop.add_argument("name", metavar="NAME", help="name of a study; NAME@VERSION: an older version")
+        stop.add_argument("--reason", required=True, help="reason, which the record of the study keeps")
         close = actions.add_parser("close", help="close a study whose sessions have ended")
-        close.add_argument("name", metavar="NAME")
+        close.add_argument("name", metavar="NAME", help="name of a study; NAME@VERSION: an older version")
         export = actions.add_parser("export", help="write a study to a folder")
-        export.add_argument("name", metavar="NAME")
+        export.add_argument("name", metavar="NAME", help="name of a study; NAME@VERSION: an older version")
         export.add_argument("--output", type=Path, metavar="FOLDER", help="default: study-NAME-vVERSION")
         verification = actions.add_parser("verify", help="compute every assignment again from the seed")
-        verification.add_argument("name", metavar="NAME")
+        verification.add_argument(
+            "name", metavar="NAME", help="name of a study; NAME@VERSION: an older version"
+        )
         for one in (listing, power, freeze, run, rehearsal, look, stop, close, export, verification):
             one.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
@@ -312,7 +316,7 @@ def _pairs(design: Design) -> int:
 
 
 def _sessions(design: Design, name: str) -> int:
-    """Return the sessions or chains a problem of an arm."""
+    """Return the sessions or chains per problem of an arm."""
     draws = {arm.name: arm.draws for arm in design.automatic_arms}
     return draws.get(name, design.sessions_per_cell)
 

@@ -25,7 +25,7 @@ class Command(BaseCommand):
     help = (
         "Train the text model of the draft check on labelled drafts, the examples of the codebook and the messages of "
         "this site's settled reviews. Print the figures of a cross-validation that leaves writers and their problems "
-        "out, beside those of the former model. Nothing is replaced without --replace. A model on replaced weights is "
+        "out, and those of the former model. Nothing is replaced without --replace. A replaced model is "
         "used after the next start of ./run."
     )
 

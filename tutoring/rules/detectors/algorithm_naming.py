@@ -1,4 +1,4 @@
-"""Detector of named algorithms (F1): a notice only, because a passing mention is no breach (docs/spec.md 8.1 d)."""
+"""Detector of named algorithms (F1): a notice only, because a passing mention is not a breach (docs/spec.md 8.1 d)."""
 
 from __future__ import annotations
 

@@ -172,7 +172,9 @@ class AmendStudy:
         with transaction.atomic():
             old = lock_study(self.study_id)
             if old.state not in Study.OFFERING:
-                raise StudyRefusedError(f"{old} is {old.state}. Only a frozen or running study is amended.")
+                raise StudyRefusedError(
+                    f"{old} is {old.state}. Only a frozen or running study can be amended."
+                )
             if old.name != self.design.name:
                 raise StudyRefusedError(f"The new version has the same name: {old.name}.")
             new = _freeze(self.person, self.design, Study(), old.version + 1, accept_gate=self.accept_gate)

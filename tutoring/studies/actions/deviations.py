@@ -183,7 +183,7 @@ class RecordDeviation:
             raise StudyRefusedError(f"Assignment {ended[0].pk} is {ended[0].state} already.")
         if self.kind == Deviation.Kind.INFRASTRUCTURE and any(row.tutor_id is None for row in rows):
             raise StudyRefusedError(
-                "A chain of an automatic arm is not excluded by hand. Resume its run: failed items are tried again."
+                "A chain of an automatic arm cannot be excluded by hand. Resume its run: failed items are tried again."
             )
 
     def _exclude(self, row: Assignment) -> None:

@@ -85,7 +85,7 @@ class StopStudy:
             study = lock_study(self.study_id)
             if study.state not in Study.OFFERING:
                 raise StudyRefusedError(
-                    f"{study} is {study.state}. Only a frozen or running study is stopped."
+                    f"{study} is {study.state}. Only a frozen or running study can be stopped."
                 )
             stop(study, Deviation.Kind.STOPPED, self.reason.strip(), self.person)
             return study
