@@ -120,6 +120,7 @@ def own_account(request: HttpRequest) -> HttpResponse:
     """Show the visitor's account with the form that changes the password, or change it."""
     user = _user(request)
     form = OwnPasswordForm(user, request.POST or None)
+    del form.fields["old_password"].widget.attrs["autofocus"]  # the form is not the first part of the page
     if request.method == "POST" and form.is_valid():
         form.save()
         update_session_auth_hash(request, user)

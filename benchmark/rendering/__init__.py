@@ -18,7 +18,7 @@ __all__ = [
     "render_usaco", "text_diff",
 ]  # fmt: skip
 
-RENDERER_VERSION = "4"
+RENDERER_VERSION = "5"
 
 
 def render(text: str, text_format: str, figures: Mapping[str, str] | None = None) -> str:

@@ -14,6 +14,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from benchmark.rendering.highlighting import highlight
 from benchmark.rendering.mathematics import MAXIMUM_FORMULA, formula, formula_at
+from benchmark.rendering.outline import Outline
 from benchmark.rendering.sanitising import footnote_prefix, plain, sanitise
 
 MAXIMUM_MARKDOWN = 100_000
@@ -40,9 +41,9 @@ def render_markdown(text: str, figures: Mapping[str, str] | None = None, *, numb
     return _remembered(text, number)
 
 
-def render_markdown_uncached(text: str) -> str:
-    """Return what `render_markdown` returns, for a text that is shown once and would only displace others."""
-    return _rendered(text, {}, None)
+def render_piece(text: str, outline: Outline) -> str:
+    """Return sanitised HTML of the next blocks of a document, and add their headings to its outline."""
+    return _rendered(text, {}, None, outline)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -50,7 +51,9 @@ def _remembered(text: str, number: int | None) -> str:
     return _rendered(text, {}, number)
 
 
-def _rendered(text: str, figures: Mapping[str, str], number: int | None) -> str:
+def _rendered(
+    text: str, figures: Mapping[str, str], number: int | None, outline: Outline | None = None
+) -> str:
     if len(text) > MAXIMUM_MARKDOWN:
         notice = (
             f"Too long to format: the first {MAXIMUM_MARKDOWN:,} of {len(text):,} characters as plain text."
@@ -62,7 +65,7 @@ def _rendered(text: str, figures: Mapping[str, str], number: int | None) -> str:
         )
     except Exception as error:  # noqa: BLE001  (a message that the parser cannot handle is shown as plain text)
         return plain(text, f"This text could not be formatted ({type(error).__name__}).")
-    return sanitise(rendered, figures)
+    return sanitise(rendered, figures, outline)
 
 
 def _inline_formula(state: StateInline, silent: bool) -> bool:

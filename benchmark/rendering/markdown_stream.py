@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from benchmark.rendering.markdown import render_markdown_uncached
+from benchmark.rendering.markdown import render_piece
+from benchmark.rendering.outline import Outline
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _ITEM = re.compile(r"\s*(?:[-+*]|\d{1,9}[.)])(?:\s|$)")
@@ -37,6 +38,8 @@ class RenderedBlocks:
 class MarkdownStream:
     """A Markdown text that arrives in pieces. `feed` is cheap; `render` renders what has ended since the last call."""
 
+    _outline: Outline = field(default_factory=Outline)
+    """Headings of the ended blocks that are rendered."""
     _finished: list[str] = field(default_factory=list)
     """Sources of blocks that have ended and are not rendered."""
     _list: str = ""
@@ -81,11 +84,11 @@ class MarkdownStream:
         finished, self._finished = self._finished, []
         items, self._list = self._list, ""
         first = self._rendered
-        html = [render_markdown_uncached(source) for source in finished if source.strip()]
+        html = [render_piece(source, self._outline) for source in finished if source.strip()]
         self._rendered += len(html)
         self._length += sum(map(_code_units, finished))
         if items:
-            html.append(render_markdown_uncached(items))
+            html.append(render_piece(items, self._outline.copy()))
         if not html:
             return None
         return RenderedBlocks(first, tuple(html), self._length + _code_units(items))

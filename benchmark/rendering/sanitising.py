@@ -12,6 +12,8 @@ from collections.abc import Mapping
 import nh3
 from pygments.token import STANDARD_TYPES
 
+from benchmark.rendering.outline import Outline
+
 MATHEMATICS = {
     "annotation", "math", "menclose", "merror", "mfrac", "mi", "mmultiscripts", "mn", "mo", "mover", "mpadded",
     "mphantom", "mprescripts", "mroot", "mrow", "ms", "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup",
@@ -69,17 +71,19 @@ _FOOTNOTE = re.compile(r"(?:t[0-9a-f]{8}-(?:\d+-)?)?fn(?:ref)?\d+")
 _FOOTNOTE_LINK = re.compile(f"#{_FOOTNOTE.pattern}")
 
 
-def sanitise(markup: str, pictures: Mapping[str, str] | None = None) -> str:
-    """Return `markup` without anything outside the allow-list. Never raises.
+def sanitise(markup: str, pictures: Mapping[str, str] | None = None, outline: Outline | None = None) -> str:
+    """Return `markup` without anything outside the allow-list, its headings below those of the page. Never raises.
 
     `pictures` maps the source of an <img> to the address of our own copy; any other picture becomes a notice.
     Links lead to other sites or to footnotes, never to pages of this one, and element ids are kept only for
     footnotes, so a document can neither pose as a part of the page around it nor send a click into the site.
+    `outline` has the headings of the document before this piece; by default, `markup` is a whole document.
     """
     markup = markup.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot be encoded
     known = pictures or {}
     cleaner = _cleaner(frozenset(known.values())) if known else _WITHOUT_PICTURES
-    return cleaner.clean(_PICTURE.sub(lambda match: _own_picture(match[0], known), markup))
+    clean = cleaner.clean(_PICTURE.sub(lambda match: _own_picture(match[0], known), markup))
+    return (outline or Outline()).renumbered(clean)
 
 
 def _cleaner(own: frozenset[str]) -> nh3.Cleaner:

@@ -197,6 +197,7 @@ document.addEventListener("keydown", (event) => {
     showPane("conversation");
     found.closest("fieldset").scrollIntoView({ block: "nearest", behavior: "instant" }); // show the field that changes
     toggle(found);
+    if (found.name === "verdict") found.focus(); // the arrow keys continue from the chosen verdict
   } else if (Object.hasOwn(shortcuts, key)) shortcuts[key]();
   else return;
   event.preventDefault();

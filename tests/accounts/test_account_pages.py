@@ -152,6 +152,7 @@ def test_a_person_ends_the_logins_in_all_other_browsers(ada: User, root: User):
     here, there, other = logged_in(ada), logged_in(ada), logged_in(root)
     assert "2 times, this browser included" in here.get("/account/").content.decode()
     page = here.post("/account/end-logins/", follow=True).content.decode()
+    assert "autofocus" not in page, "the keyboard begins at the top of the page"
     assert "1 other login has ended" in page
     assert "in this browser only" in page
     assert there.get("/account/").status_code == 302

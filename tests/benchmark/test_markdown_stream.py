@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from benchmark.rendering import markdown_stream, render_markdown
 from benchmark.rendering.markdown_stream import MarkdownStream
+from benchmark.rendering.outline import Outline
 
 END = "\n\nThe end.\n\n"
 """A paragraph that ends every block before it."""
@@ -131,11 +132,11 @@ def test_length_counts_utf_16_units_as_browsers_do():
 def test_work_is_linear_in_the_length(text: str, monkeypatch: pytest.MonkeyPatch):
     rendered: list[int] = []
 
-    def render(source: str) -> str:
+    def render(source: str, _: Outline) -> str:
         rendered.append(len(source))
         return "<p>x</p>"
 
-    monkeypatch.setattr(markdown_stream, "render_markdown_uncached", render)
+    monkeypatch.setattr(markdown_stream, "render_piece", render)
     blocks_of(text + END, [12])
     assert sum(rendered) <= 6 * len(text)
 

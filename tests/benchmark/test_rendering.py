@@ -56,7 +56,20 @@ def test_lines_of_a_display_formula_are_no_lists_or_headings() -> None:
     rendered = render_markdown("\\[\n- x\n+ y\n= z\n\\]\n\n$$\n# a\n$$")
     assert rendered.count('display="block"') == 2
     assert "<li>" not in rendered
-    assert "<h1>" not in rendered
+    assert "<h3>" not in rendered
+
+
+@pytest.mark.parametrize(
+    ("source", "levels"),
+    [
+        ("# A\n\n## B\n\n### C\n\n## D\n\n# E", "34543"),
+        ("### A\n\n##### B\n\n## C\n\n###### D", "3434"),
+        ("# A\n\n## B\n\n### C\n\n#### D\n\n##### E\n\n###### F", "345666"),
+    ],
+)
+def test_headings_stand_below_those_of_the_page_without_gaps(source: str, levels: str) -> None:
+    assert "".join(re.findall(r"<h(\d)>", render_markdown(source))) == levels
+    assert "".join(re.findall(r"</h(\d)>", render_markdown(source))) == levels
 
 
 def test_dollars_and_brackets_in_code_stay() -> None:
@@ -318,7 +331,7 @@ def test_a_statement_gets_headings_samples_lists_and_formulas() -> None:
         "SAMPLE INPUT:\n3 1\nEHE\nSAMPLE OUTPUT: \n9\n\nBecause.\n\nSCORING:\nInputs 1-2: $N=1$Inputs 3-4: rest.\n"
     )
     assert "<strong>Note: limit 4s.</strong>" in rendered
-    assert "<h4>Input format <small>(stdin)</small></h4>" in rendered
+    assert "<h3>Input format <small>(stdin)</small></h3>" in rendered
     assert "<li>Line 1: N\ncows.</li>\n<li>Line 2: M.</li>" in rendered
     assert '<pre class="sample">3 1\nEHE</pre>' in rendered
     assert '<pre class="sample">9</pre>' in rendered

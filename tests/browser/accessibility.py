@@ -1,4 +1,4 @@
-"""Accessibility checks with axe-core; violations of impact serious or critical fail the test."""
+"""Accessibility checks with axe-core; serious and critical violations and gaps in the outline fail the test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RUN = """() => axe.run({preload: false, resultTypes: ["violations"], rules: {"c
 
 
 def assert_accessible(page: Page) -> None:
-    """Assert that axe finds no serious violation in the page in its current state.
+    """Assert that axe finds no serious violation in the page in its current state, and that no heading skips a level.
 
     `assert_readable` checks the contrast, in both colour schemes and ten times as fast.
     """
@@ -26,6 +26,6 @@ def assert_accessible(page: Page) -> None:
     serious = [
         f"{one['id']} ({one['impact']}): {one['help']}: {[node['html'][:200] for node in one['nodes'][:5]]}"
         for one in violations
-        if one["impact"] in ("serious", "critical")
+        if one["impact"] in ("serious", "critical") or one["id"] == "heading-order"
     ]
     assert not serious, f"{page.url}: {serious}"

@@ -72,6 +72,27 @@ def test_rows_of_lists_have_one_line_and_are_sorted_by_their_headings(open_page:
     assert_accessible(page)
 
 
+def test_filters_and_counts_of_problems_agree_with_the_address(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor")
+    page.goto("/problems/")
+    tiers = page.get_by_role("group", name="Tier").get_by_role("radio")
+    counts = page.locator(".filters .count")
+    of_all = counts.all_inner_texts()
+    tiers.first.press("ArrowDown")
+    expect(page).to_have_url(re.compile("tier=[a-z]+"))
+    expect(tiers.nth(1)).to_be_focused()
+    expect(page.locator("#found")).to_contain_text(" of ")
+    of_tier = counts.all_inner_texts()
+    page.go_back()
+    expect(tiers.first).to_be_checked()
+    assert counts.all_inner_texts() == of_all
+    page.go_forward()
+    expect(tiers.nth(1)).to_be_checked()
+    assert counts.all_inner_texts() == of_tier
+    page.goto(page.url)
+    assert counts.all_inner_texts() == of_tier
+
+
 def test_divider_is_dragged_moved_by_keys_and_remembered(open_page: OpenPage) -> None:
     page = open_page("demo-tutor")
     start_session(page, "ferry-timetable")

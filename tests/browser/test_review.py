@@ -91,7 +91,9 @@ def label_all(page: Page, worst_clause: str) -> None:
     for _ in range(MESSAGES - 2):
         keys(page, "n", "y", "z")
     expect(page.locator("#labelled-count")).to_have_text(f"{MESSAGES} of {MESSAGES} messages labelled")
-    keys(page, "n", "2", "C")
+    keys(page, "n", "2")
+    expect(page.get_by_label("Minor breach")).to_be_focused()
+    keys(page, "C")
     page.keyboard.type("It points at the loop.")
     keys(page, "Escape")
 
@@ -214,7 +216,7 @@ def test_gaps_are_named_and_found(open_page: OpenPage, recorded: Path) -> None:
     skip(page)
 
 
-def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
+def test_dispute_is_settled_by_keyboard_and_its_pages_are_readable(
     open_page: OpenPage, recorded: Path
 ) -> None:
     second = open_page("demo-admin")
@@ -230,11 +232,14 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     expect(page.locator("#labelled-count")).to_have_text(f"{MESSAGES - 1} of {MESSAGES} messages labelled")
     assert_readable(page)
     assert_accessible(page)
-    keys(page, "2")
-    page.get_by_label("Minor breach").check()
-    page.locator("#event-3").get_by_label("The verdict is based").check()
-    page.get_by_label("Reason for your decision").fill("A loop is code.")
-    keys(page, "Control+Enter")
+    keys(page, "2", "V", "2")
+    expect(page.get_by_label("Minor breach")).to_be_checked()
+    expect(
+        page.locator("#event-3").get_by_label("The verdict is based")
+    ).to_be_checked()  # both reviews agree
+    keys(page, "C")
+    page.keyboard.type("A loop is code.")
+    keys(page, "Escape", "Control+Enter")
     expect(page.get_by_role("alert")).to_have_text(re.compile("Message 3 needs a reason for each clause"))
     expect(page.get_by_role("dialog")).to_be_hidden()
     expect(page.get_by_label("Reason for F2 (the reviews differ)").first).to_be_focused()

@@ -28,7 +28,13 @@ _MOST_TOKENS = 2_000
 _BATCH = 1_000
 """Tokens of a batch: more than a message of 2,000 characters has."""
 
+_LONGEST_ORDER = max(order for order, _ in _ORDERS)
 _ORDER_COLUMNS = [slice(number * _CNN_DIM, (number + 1) * _CNN_DIM) for number in range(len(_ORDERS))]
+
+
+def _taken(rows: Floats, numbers: Numbers, out: Floats) -> Floats:
+    """Return the rows of these numbers, written to `out`. `rows[numbers]` takes twice the time."""
+    return rows.take(numbers, axis=0, out=out, mode="clip")  # the default mode would copy `out`
 
 
 class WordTokenizer(UseTokenizer):  # type: ignore[misc]
@@ -88,22 +94,25 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
         windows = self._window_index(starts, lengths, n_tokens)
         rows_of_windows = np.append(rows, 0)[windows]
         features: Floats = np.empty((n_tokens, self._feat_dim), np.float32)
-        features[:, :_EMB_DIM] = self._embeddings[rows]
-        projected = self._projections[rows]
+        features[:, :_EMB_DIM] = self._embeddings.take(rows, axis=0)
+        projected = self._projections.take(rows, axis=0)
+        gathered: Floats = np.empty(n_tokens * _LONGEST_ORDER * _CNN_DIM, np.float32)
         first: Floats = np.zeros((n_tokens + 1, _CNN_DIM), np.float32)
+        inside = first[:n_tokens]
         for number, (order, left) in enumerate(_ORDERS):
             columns = slice(_MAX_LEFT - left, _MAX_LEFT - left + order)
-            first[:n_tokens] = self.b1[number]
+            inside[:] = self.b1[number]
+            part_of_tokens = gathered[: inside.size].reshape(inside.shape)
             for part, own in zip(self._parts[number], rows_of_windows[:, columns].T, strict=True):
-                first[:n_tokens] += part[own]
-            np.maximum(first, 0, out=first)
-            first[:n_tokens] += projected[:, _ORDER_COLUMNS[number]]
-            first[n_tokens] = 0
-            second = first[windows[:, columns]].reshape(n_tokens, -1) @ self.w2[number]
+                inside += _taken(part, own, part_of_tokens)
+            np.maximum(inside, 0, out=inside)
+            inside += projected[:, _ORDER_COLUMNS[number]]
+            neighbours = gathered[: order * inside.size].reshape(n_tokens, order, _CNN_DIM)
+            _taken(first, windows[:, columns], neighbours)
+            second = neighbours.reshape(n_tokens, -1) @ self.w2[number]
             second += self.b2[number]
             np.maximum(second, 0, out=second)
-            second += first[:n_tokens]
-            features[:, _EMB_DIM:][:, _ORDER_COLUMNS[number]] = second
+            np.add(second, inside, out=features[:, _EMB_DIM:][:, _ORDER_COLUMNS[number]])
         out[:] = self._vectors(self._normalized_sums(features, starts, lengths), lengths.astype(np.float32))
 
     def _normalized_sums(self, features: Floats, starts: Numbers, lengths: Numbers) -> Floats:
@@ -111,9 +120,9 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
         means = features.mean(axis=1)
         squares = np.einsum("ij,ij->i", features, features) / features.shape[1]
         scales = 1 / np.sqrt(squares - means**2 + self.eps)
-        of_sentence: Floats = np.zeros((len(starts), len(features)), np.float32)
-        of_sentence[np.repeat(np.arange(len(starts)), lengths), np.arange(len(features))] = scales
-        sums: Floats = of_sentence @ features - np.add.reduceat(scales * means, starts)[:, None]
+        ranges = zip(starts, starts + lengths, strict=True)
+        sums: Floats = np.array([scales[start:end] @ features[start:end] for start, end in ranges])
+        sums -= np.add.reduceat(scales * means, starts)[:, None]
         sums *= self.ln_g
         sums += lengths.astype(np.float32)[:, None] * self.ln_b
         return sums

@@ -162,8 +162,7 @@ class TextModel:
 
     def _linear(self, units: Sequence[Unit]) -> npt.NDArray[np.float64]:
         """Return the linear part of the scores of each unit."""
-        known = self._numbers.get
-        numbers = [[number for one in unit.features if (number := known(one)) is not None] for unit in units]
+        numbers = [set(map(self._numbers.get, unit.features)) - {None} for unit in units]
         lengths = [len(own) for own in numbers]
         indices = np.array([number for own in numbers for number in own], np.intp)
         # The order of a set differs between processes, and with it the rounding of a sum.
