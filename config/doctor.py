@@ -53,12 +53,15 @@ class Requirement:
     fix: str
 
 
-def examine() -> Iterator[Requirement]:
-    """Yield the state of every requirement. The examination changes nothing and takes a few seconds at most."""
+def examine(*, optional_languages: bool = True) -> Iterator[Requirement]:
+    """Yield the state of every requirement. The examination changes nothing and takes a few seconds at most.
+
+    Most of this time belongs to the compilers of optional languages, which the caller can leave out.
+    """
     yield _python()
     yield from _system_packages()
     yield from _sandbox()
-    yield from _languages()
+    yield from _languages(optional=optional_languages)
     yield _queue()
     yield _queue_protection()
     yield _proxies()
@@ -122,9 +125,11 @@ def _sandbox() -> Iterator[Requirement]:
         )
 
 
-def _languages() -> Iterator[Requirement]:
+def _languages(*, optional: bool) -> Iterator[Requirement]:
     taught = {rules.language for rules in PRESETS.values()}
     for language in judge.LANGUAGES.values():
+        if language.name not in taught and not optional:
+            continue
         try:
             detail, present = judge.compiler_version(language.name), True
         except judge.ToolMissingError:

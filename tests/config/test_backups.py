@@ -360,31 +360,41 @@ def test_a_bucket_that_does_not_answer_is_one_line_and_leaves_no_backup(
     assert not list((tmp_path / "backups").glob(".unfinished-*"))
 
 
-def damage(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+def damaged_copies(backup: Path, folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield copies of a backup with one changed or missing file each, and why each is refused."""
+    for number, path in enumerate(path for path in backup.rglob("*") if path.is_file()):
+        changed, without = folder / f"changed-{number}", folder / f"without-{number}"
+        for copy in (changed, without):
+            shutil.copytree(backup, copy, copy_function=os.link)
+            (copy / path.relative_to(backup)).unlink()
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        (changed / path.relative_to(backup)).write_bytes(content)
+        yield changed, "damaged"
+        yield without, "damaged|is not a backup"
+    foreign = shutil.copytree(backup, folder / "foreign", copy_function=os.link)
+    (foreign / "blobs" / "aa").mkdir(exist_ok=True)
+    (foreign / "blobs" / "aa" / ("a" * 64)).write_bytes(b"foreign")
+    yield foreign, "damaged"
+
+
+def refused_each(copies: list[tuple[Path, str]]) -> None:
+    for copy, because in copies:
+        before = files_in(settings.VAR)
+        for options in ([], ["--check"]):
+            refused(because, "restore", str(copy), *options)
+            assert files_in(settings.VAR) == before, copy
 
 
 def test_a_damaged_backup_is_refused_and_nothing_is_written(sqlite: Site, tmp_path: Path):
     backup = sqlite.backup(tmp_path / "backups")
     new = Site(tmp_path / "new")
     new.var.mkdir()
-    for path in [path for path in backup.rglob("*") if path.is_file()]:
-        copy = tmp_path / "copy"
-        shutil.copytree(backup, copy)
-        damage(copy / path.relative_to(backup))
-        new.refuse(copy, because="damaged")
-        new.refuse(copy, "--check", because="damaged")
-        shutil.rmtree(copy)
-        shutil.copytree(backup, copy)
-        (copy / path.relative_to(backup)).unlink()
-        new.refuse(copy, because="damaged|is not a backup")
-        shutil.rmtree(copy)
-    (backup / "blobs" / "aa").mkdir(exist_ok=True)
-    (backup / "blobs" / "aa" / ("a" * 64)).write_bytes(b"foreign")
-    new.refuse(backup, because="damaged")
-    assert "The backup is complete" in sqlite.restore(sqlite.backup(tmp_path / "backups"), "--check")
+    copies = list(damaged_copies(backup, tmp_path / "copies"))
+    assert len(copies) > 9
+    new.run(refused_each, copies)
+    assert set(files_in(new.var)) <= {"hintbench.sqlite3"}, "Django creates an empty file"
+    assert "The backup is complete" in sqlite.restore(backup, "--check")
 
 
 def test_a_folder_that_is_no_backup_is_refused(sqlite: Site, tmp_path: Path):

@@ -2,16 +2,21 @@
 
 import json
 import subprocess
+from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.db import DatabaseError
 from django.test import Client
 
+import judge
 from benchmark.models import Process
 from benchmark.processes import Heartbeat
 from config.doctor import _processes, _separation, _versions
 from tests.stack import RunProgram, Stack
+from tutoring.protocols import PRESETS
 
 DOCTOR = ("manage.py", "doctor")
 
@@ -36,7 +41,7 @@ def test_a_running_hintbench_is_healthy(stack: Stack):
 def faulty(
     run_program: RunProgram, tmp_path_factory: pytest.TempPathFactory
 ) -> subprocess.CompletedProcess[str]:
-    """Return the report on an empty folder open to others, a queue server without an answer, and keys."""
+    """Return the report on an empty folder open to others, another host's queue server without an answer, and keys."""
     folder = tmp_path_factory.mktemp("faulty")
     (folder / "var").mkdir()
     (folder / "var").chmod(0o755)
@@ -44,7 +49,7 @@ def faulty(
         folder / "var",
         *DOCTOR,
         "--json",
-        REDIS_URL="redis://127.0.0.1:1/0",
+        REDIS_URL="redis://192.0.2.1/0",
         OPENAI_API_KEY="sk-very-secret",
         MODEL_ENDPOINT_LAB_URL="http://user:sk-very-secret@gpu-1/v1",
         MODEL_ENDPOINT_LAB_KEY="sk-very-secret",
@@ -69,9 +74,10 @@ def test_a_folder_open_to_others_is_a_problem(faulty: subprocess.CompletedProces
     assert "open to other users" in str(part["detail"])
 
 
-def test_an_unprotected_queue_server_on_another_host_is_reported(run_program: RunProgram, tmp_path: Path):
-    report = run_program(tmp_path / "var", *DOCTOR, "--json", REDIS_URL="redis://192.0.2.1/0")
-    part = parts_of(report)["queue server's protection"]
+def test_an_unprotected_queue_server_on_another_host_is_reported(
+    faulty: subprocess.CompletedProcess[str],
+):
+    part = parts_of(faulty)["queue server's protection"]
     assert not part["ok"]
     assert part["need"] == "useful"
     assert part["detail"] == "REDIS_URL names another host without TLS and a password"
@@ -99,6 +105,25 @@ def test_missing_programs_are_reported_with_consequence_and_command(run_program:
     assert "MISSING bubblewrap: not found" in result.stdout
     assert "without it: the judge refuses to run programs" in result.stdout
     assert "apt-get install -y --no-install-recommends bubblewrap" in result.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_problems_are_found_without_the_compilers_of_optional_languages(monkeypatch: pytest.MonkeyPatch):
+    """./run looks for problems at each start, and the compiler of Kotlin takes a second to tell its version."""
+
+    asked = []
+
+    def missing(language: str) -> str:
+        asked.append(language)
+        raise judge.ToolMissingError(language)
+
+    monkeypatch.setattr("judge.compiler_version", missing)
+    out = StringIO()
+    with suppress(SystemExit):
+        call_command("doctor", "--problems", stdout=out)
+    assert "MISSING programs in Python 3: not found" in out.getvalue()
+    assert set(asked) == {rules.language for rules in PRESETS.values()} < set(judge.LANGUAGES)
 
 
 @pytest.mark.django_db

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from django.core.management import call_command
 from django.test import Client, override_settings
 
 from config import settings as real
+from config.management.commands.prepare import _collect_static_files
 
 YEAR = 365 * 24 * 3600
 
@@ -26,6 +28,32 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with override_settings(STATIC_ROOT=folder, STORAGES=real.STORAGES):
         call_command("collectstatic", interactive=False, verbosity=0)
         yield folder
+
+
+def test_a_later_start_collects_changed_files_only(tmp_path: Path):
+    source, root = tmp_path / "source", tmp_path / "static"
+    source.mkdir()
+    with override_settings(
+        VAR=tmp_path,
+        STATIC_ROOT=root,
+        STORAGES=real.STORAGES,
+        STATICFILES_DIRS=[source],
+        STATICFILES_FINDERS=["django.contrib.staticfiles.finders.FileSystemFinder"],
+    ):
+
+        def collected_as(text: str) -> tuple[str, int]:
+            """Collect a file with this text; return its name, and when the folder was written."""
+            (source / "a.css").write_text(text)
+            _collect_static_files()
+            name = names(root)["a.css"]
+            assert (root / name).read_text() == text
+            return name, (root / "staticfiles.json").stat().st_mtime_ns
+
+        first = collected_as("a { color: red }")
+        assert collected_as("a { color: red }") == first
+        assert collected_as("a { color: blue }")[0] != first[0]
+        shutil.rmtree(root)
+        assert collected_as("a { color: blue }")[0] != first[0]
 
 
 def names(folder: Path) -> dict[str, str]:

@@ -369,7 +369,7 @@ def test_an_interrupt_stops_a_stack_that_a_script_started_in_the_background(
     assert not processes_of(stack)
 
 
-# The last two tests stop the stack of this file.
+# The last three tests stop the stack of this file, and start it again.
 
 
 def test_the_kernel_kills_the_processes_of_a_killed_supervisor(supervised: Stack):
@@ -378,20 +378,37 @@ def test_the_kernel_kills_the_processes_of_a_killed_supervisor(supervised: Stack
     supervised.wait_for(lambda: not processes_of(supervised))
 
 
-def test_it_starts_after_a_kill_and_sigterm_stops_all_within_ten_seconds_during_a_job(
-    supervised: Stack, start_stack: StartStack, tmp_path: Path
-):
+@pytest.fixture(scope="module")
+def restarted(supervised: Stack) -> Iterator[Stack]:
+    """Start a stack with two streamers in the folder of a killed one."""
     supervised.stop(signal.SIGKILL)
-    again = start_stack(supervised.var).wait_until_ready()
+    running = Stack(supervised.var, STREAMERS="2")
+    try:
+        yield running.wait_until_ready()
+    finally:
+        running.stop()
+
+
+def test_a_second_streamer_continues_the_work_of_a_killed_one(restarted: Stack):
+    assert {"streamer", "streamer-2"} <= restarted.pids().keys()
+    parts = json.loads(restarted.get("/healthz")[1])
+    assert parts["streamer"] == "ok"
+    restarted.kill("streamer")
+    assert json.loads(restarted.get("/healthz")[1])["streamer"] == "ok"
+
+
+def test_it_starts_after_a_kill_and_sigterm_stops_all_within_ten_seconds_during_a_job(
+    restarted: Stack, tmp_path: Path
+):
     started = tmp_path / "started"
-    enqueue(again, "work_long", str(started))
-    again.wait_for(started.exists)
+    enqueue(restarted, "work_long", str(started))
+    restarted.wait_for(started.exists)
     stopped = time.monotonic()
-    assert again.stop() == 0
+    assert restarted.stop() == 0
     assert time.monotonic() - stopped < 10
-    assert not processes_of(again)
+    assert not processes_of(restarted)
     assert "finished" not in started.read_text()
-    assert not (again.var / "processes.json").exists()
+    assert not (restarted.var / "processes.json").exists()
 
 
 def path_with_valkey(tmp_path: Path, script: str) -> str:
@@ -424,12 +441,3 @@ def enqueue(stack: Stack, job: str, *arguments: str) -> None:
     """Put a job of tests.config.jobs on the stack's queue as Hintbench does."""
     queue = django_rq.get_queue("default", connection=queue_server(stack))
     queue.enqueue(f"tests.config.jobs.{job}", *arguments)
-
-
-def test_a_second_streamer_continues_the_work_of_a_killed_one(start_stack: StartStack, tmp_path_factory):
-    stack = start_stack(add_prepared(tmp_path_factory.mktemp("streamers")), STREAMERS="2").wait_until_ready()
-    assert {"streamer", "streamer-2"} <= stack.pids().keys()
-    parts = json.loads(stack.get("/healthz")[1])
-    assert parts["streamer"] == "ok"
-    stack.kill("streamer")
-    assert json.loads(stack.get("/healthz")[1])["streamer"] == "ok"

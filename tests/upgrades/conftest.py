@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmark.runs.processes import run_apart
-from tests.cached_fixtures import cached_folder
-from tests.upgrades.old_versions import check_in, upgrade
+from tests.benchmark.runs.processes import run_apart, use_var
+from tests.upgrades.old_versions import upgraded
 
 
 @pytest.fixture
@@ -18,8 +17,11 @@ def check_upgraded(tmp_path: Path) -> Callable[..., None]:
     """Return a function that calls a check in a process with a copy of the migrated database."""
 
     def check_copy(check: Callable[[], None]) -> None:
-        upgraded = cached_folder("upgraded", lambda var: run_apart(upgrade, var))
-        shutil.copytree(upgraded, tmp_path, dirs_exist_ok=True)
-        run_apart(check_in, tmp_path, check)
+        run_apart(_check_in, shutil.copytree(upgraded(), tmp_path, dirs_exist_ok=True), check)
 
     return check_copy
+
+
+def _check_in(var: Path, check: Callable[[], None]) -> None:
+    use_var(var)
+    check()

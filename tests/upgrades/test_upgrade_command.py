@@ -1,4 +1,4 @@
-"""`manage.py upgrade` of a database of version 0.1, and the way back."""
+"""`manage.py upgrade` of databases of old versions, and the way back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import io
 import re
 import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -14,25 +13,14 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
-from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from benchmark.models import Backup
 from config.backups import verify
 from tests.benchmark.runs.processes import run_apart, use_var
-from tests.cached_fixtures import cached_folder
 from tests.upgrades import test_program_scores
+from tests.upgrades.old_versions import recent_version, version_0_1
 from tutoring.models import Session
-
-
-def make_old(var: Path) -> None:
-    """Create a database of version 0.1 with a session."""
-    use_var(var)
-    executor = MigrationExecutor(connection)
-    executor.loader = MigrationLoader(connection, replace_migrations=False)
-    executor.migrate(test_program_scores.BEFORE)
-    test_program_scores.store_old_rows(executor.loader.project_state(test_program_scores.BEFORE).apps)
 
 
 def migrations() -> set[tuple[str, str]]:
@@ -55,13 +43,28 @@ def upgrade_and_go_back(var: Path) -> None:
     assert backup.parent == settings.VAR / "backups"
     assert set(verify(backup).migrations) == old
 
+    go_back(text)
+    assert migrations() == old
+
+
+def go_back(text: str) -> None:
+    """Execute the command that the upgrade printed."""
     command = re.search(r"manage\.py (restore .*)", text)
     assert command, text
-    words = command[1].split()
-    call_command(*words, stdout=out)
-    assert migrations() == old
+    call_command(*command[1].split(), stdout=io.StringIO())
+
+
+def upgrade_again_after_the_way_back(var: Path) -> None:
+    use_var(var)
+    old, sessions = migrations(), set(Session.objects.values_list("pk", flat=True))
+    out = io.StringIO()
     call_command("upgrade", stdout=out)
-    assert Session.objects.get().pk == test_program_scores.SESSION
+    go_back(out.getvalue())
+    assert migrations() == old
+    call_command("upgrade", stdout=io.StringIO())
+    assert migrations() > old
+    assert test_program_scores.SESSION in sessions
+    assert set(Session.objects.values_list("pk", flat=True)) == sessions
 
 
 def fail_in_migration(var: Path) -> None:
@@ -76,13 +79,20 @@ def fail_in_migration(var: Path) -> None:
         pytest.raises(CommandError, match="Nothing was changed: the disk is full"),
     ):
         call_command("upgrade", stdout=io.StringIO())
+    sessions = Session.objects.count()
     counts = patch("config.management.commands.upgrade._rows", return_value=7)
-    with counts, pytest.raises(CommandError, match="tutoring_session had 1 rows and has 7"):
+    with counts, pytest.raises(CommandError, match=f"tutoring_session had {sessions} rows and has 7"):
         call_command("upgrade", stdout=io.StringIO())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("check", [upgrade_and_go_back, fail_in_migration])
-def test_upgrade_of_version_0_1(tmp_path: Path, check: Callable[[Path], None]):
-    old = cached_folder("version-0.1", partial(run_apart, make_old))
-    run_apart(check, shutil.copytree(old, tmp_path, dirs_exist_ok=True))
+@pytest.mark.parametrize(
+    ("version", "check"),
+    [
+        (version_0_1, upgrade_and_go_back),
+        (recent_version, upgrade_again_after_the_way_back),
+        (recent_version, fail_in_migration),
+    ],
+)
+def test_upgrades(tmp_path: Path, version: Callable[[], Path], check: Callable[[Path], None]):
+    run_apart(check, shutil.copytree(version(), tmp_path, dirs_exist_ok=True))

@@ -23,7 +23,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        requirements = list(examine())
+        requirements = list(examine(optional_languages=options["json"] or not options["problems"]))
         healthy = all(requirement.ok for requirement in requirements if requirement.need == Need.NECESSARY)
         if options["json"]:
             self.stdout.write(

@@ -1,12 +1,14 @@
 """`manage.py prepare`: prepare this installation for its processes. ./run executes it at every start."""
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.hashers import check_password
 from django.contrib.auth.models import User
+from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
@@ -24,7 +26,7 @@ PRACTICE = "practice"
 
 class Command(BaseCommand):
     help = (
-        "Apply migrations, collect static files, load the practice problems and the textbook if they are missing or "
+        "Apply migrations, collect static files and load the practice problems and the textbook if they are missing or "
         "changed, and create the demo accounts if there are no accounts. Prints the demo logins with an unchanged "
         "password."
     )
@@ -36,7 +38,7 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing is prepared: {error}") from None
         secret_key(Path(settings.VAR))  # before several processes need it
         call_command("migrate", interactive=False, verbosity=0)
-        call_command("collectstatic", interactive=False, verbosity=0)
+        _collect_static_files()
         self._load_practice_problems()
         import_corpus("markdown", TEXTBOOK, SHIPPED)  # fast without a change
         if not User.objects.exists() and refusal() is None:
@@ -46,7 +48,9 @@ class Command(BaseCommand):
     def _load_practice_problems(self) -> None:
         folder = Path(settings.BASE_DIR) / "benchmark" / "practice_problems"
         note = Path(settings.VAR) / "practice_problems.sha256"
-        digest = _digest(folder)
+        digest = _digest(
+            (str(path.relative_to(folder)), path) for path in folder.rglob("*") if path.is_file()
+        )
         if Dataset.objects.filter(name=PRACTICE).exists() and note.exists() and note.read_text() == digest:
             return
         try:
@@ -65,10 +69,25 @@ class Command(BaseCommand):
             self.stdout.write(f"Demo logins: {', '.join(sorted(names))}    Password: {DEMO_PASSWORD}")
 
 
-def _digest(folder: Path) -> str:
-    """Return the sha256 of the names and contents of all files in the folder."""
+def _collect_static_files() -> None:
+    """Collect the static files unless nothing has changed: their hashes take longer than the rest of `prepare`."""
+    note, root = Path(settings.VAR) / "static.sha256", Path(settings.STATIC_ROOT)
+    base = Path(settings.BASE_DIR)
+    # The versions of the libraries and the storage decide on the collected files too.
+    deciding = [(name, base / name) for name in ("requirements.lock", "config/static_files.py")]
+    found = (
+        (path, Path(storage.path(path))) for finder in get_finders() for path, storage in finder.list([])
+    )
+    digest = _digest([*deciding, *found])
+    if (root / "staticfiles.json").exists() and note.exists() and note.read_text() == digest:
+        return
+    call_command("collectstatic", interactive=False, verbosity=0)
+    note.write_text(digest)
+
+
+def _digest(files: Iterable[tuple[str, Path]]) -> str:
+    """Return the sha256 of the names and contents of the files."""
     total = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        total.update(f"{path.relative_to(folder)}\0{content}\n".encode())
+    for name, path in sorted(files):
+        total.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return total.hexdigest()

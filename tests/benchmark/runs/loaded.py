@@ -14,6 +14,7 @@ import benchmark.management.commands.report  # noqa: E402
 import benchmark.management.commands.run_baseline  # noqa: E402
 import benchmark.providers.anthropic_messages  # noqa: E402
 import benchmark.providers.openai_chat  # noqa: E402, F401
+import config.management.commands.restore  # noqa: E402
 import config.urls  # noqa: E402, F401
 import tests.benchmark.runs.bank  # noqa: E402, F401  (and what it needs of the tests)
 from benchmark.providers.endpoint import trusted_certificates  # noqa: E402
