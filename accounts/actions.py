@@ -37,6 +37,14 @@ def give_roles(user: User, roles: Iterable[Role]) -> None:
     user.save(update_fields=["is_staff", "is_superuser"])
 
 
+def check_user_name(name: str) -> None:
+    """Raise ValidationError for a name with characters that user names may not have."""
+    try:
+        User.username_validator(name)
+    except ValidationError:
+        raise ValidationError("A user name may have only letters, digits and @ . + - _") from None
+
+
 @transaction.atomic
 def create_account(
     username: str, roles: Iterable[Role], actor: User | None, password: str | None = None
@@ -45,6 +53,7 @@ def create_account(
 
     Raises ValidationError for a name that is taken or not valid. `actor` is None for a command of the operator.
     """
+    check_user_name(username)
     roles = set(roles)
     user = User(username=username)
     user.set_password(password)

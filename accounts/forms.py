@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.models import User
 
+from accounts.actions import check_user_name
 from accounts.demo_accounts import is_published, refusal
 from accounts.roles import Role
 
@@ -29,13 +30,25 @@ class LoginForm(AuthenticationForm):
         return super().clean()
 
 
-class OwnPasswordForm(PasswordChangeForm):
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
+    """A new password, typed twice."""
+
+    error_messages = SetPasswordForm.error_messages | {"password_mismatch": "The two new passwords differ."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Leave the second field without a help text: its label says what to type."""
+        super().__init__(*args, **kwargs)
+        self.fields["new_password2"].help_text = ""
+
+
+class OwnPasswordForm(NewPasswordForm, PasswordChangeForm):
     """The current and the new password of the visitor's own account."""
 
-    error_messages = PasswordChangeForm.error_messages | {
-        "password_incorrect": "The current password is wrong.",
-        "password_mismatch": "The two new passwords differ.",
-    }
+    error_messages = (
+        PasswordChangeForm.error_messages
+        | NewPasswordForm.error_messages
+        | {"password_incorrect": "The current password is wrong."}
+    )
 
 
 class RolesForm(forms.Form):
@@ -65,8 +78,7 @@ class NewAccountForm(RolesForm):
     def clean_username(self) -> str:
         """Refuse a name that is not valid or that another account has, in any case of letters."""
         name: str = self.cleaned_data["username"]
-        for validator in User._meta.get_field("username").validators:
-            validator(name)
+        check_user_name(name)
         if User.objects.filter(username__iexact=name).exists():
             raise forms.ValidationError("Another account has this name.")
         return name

@@ -25,7 +25,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import actions
 from accounts.actions import AccountActionError
 from accounts.demo_accounts import refusal
-from accounts.forms import ROLES, LoginForm, NewAccountForm, OwnPasswordForm, RolesForm
+from accounts.forms import ROLES, LoginForm, NewAccountForm, NewPasswordForm, OwnPasswordForm, RolesForm
 from accounts.models import AccountEvent, LoginSession
 from accounts.paging import query_without_page
 from accounts.roles import Role, own_roles, requires_role
@@ -104,6 +104,7 @@ def _require_single_sign_on() -> None:
 class SetPassword(PasswordResetConfirmView):
     """The page of a set-password link, which works once and for `settings.PASSWORD_RESET_TIMEOUT` seconds."""
 
+    form_class = NewPasswordForm
     template_name = "registration/set_password.html"
 
     def form_valid(self, form: Any) -> HttpResponse:

@@ -288,7 +288,7 @@ def check(row: LanguageModel) -> None:
     if row.price is not None:
         faults += _price_faults(row.price)
     if row.context_tokens is not None and not _is_count(row.context_tokens):
-        faults.append("The context length is a whole number of tokens from 1.")
+        faults.append("The context length must be a whole number of tokens from 1.")
     if faults:
         raise CatalogueError("\n".join(faults))
 
@@ -308,14 +308,16 @@ def _parameter_faults(row: LanguageModel) -> list[str]:
     faults = [f"Not a sampling parameter: {', '.join(unknown)}."] if unknown else []
     for name, top in (("temperature", 2), ("top_p", 1)):
         if (value := values.get(name)) is not None and not (_is_number(value) and 0 <= value <= top):
-            faults.append(f"{name} is a number from 0 to {top}.")
+            faults.append(f"{name} must be a number from 0 to {top}.")
     longest = values.get("max_output_tokens")
     if longest is not None and not _is_count(longest):
-        faults.append("max_output_tokens is a whole number from 1.")
+        faults.append("max_output_tokens must be a whole number from 1.")
     elif longest is not None and _is_count(row.context_tokens) and longest >= row.context_tokens:
-        faults.append("max_output_tokens leaves no room for a prompt: it is less than the context length.")
+        faults.append(
+            "max_output_tokens leaves no room for a prompt: it must be less than the context length."
+        )
     if (seed := values.get("seed")) is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
-        faults.append("seed is a whole number.")
+        faults.append("seed must be a whole number.")
     return faults
 
 
@@ -325,5 +327,5 @@ def _price_faults(price: Mapping[str, Any]) -> list[str]:
         return ["A price has input and output, and cached_input if that differs."]
     numbers = [value for value in price.values() if value is not None]
     if not all(_is_number(value) and 0 <= value < float("inf") for value in numbers) or len(numbers) < 2:
-        return ["A price is a number of US dollars for a million tokens, 0 or more."]
+        return ["A price must be a number of US dollars for a million tokens, 0 or more."]
     return []

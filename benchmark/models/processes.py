@@ -46,6 +46,7 @@ class Process(Leased):
 
     class Meta:
         ordering = ["host", "kind", "since"]
+        verbose_name_plural = "processes"
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pid} on {self.host}"

@@ -60,7 +60,7 @@ def set_password(link: str, password: str) -> Client:
     """Open the link in a new browser, and send the form."""
     client = Client()
     form = client.get(link, follow=True)
-    if "This link was used before" not in form.content.decode():
+    if "This link has been used already" not in form.content.decode():
         client.post(form.redirect_chain[-1][0], {"new_password1": password, "new_password2": password})
     return client
 

@@ -296,7 +296,7 @@ def test_the_command_lists_adds_and_changes_models(db: None, lab: None) -> None:
         (("add", "new", "compatible@gone:x"), "There is no endpoint 'gone'"),
         (("add", "new", "openai:x", "--set", "warmth=1"), "'warmth=1' is not a parameter"),
         (("add", "new", "openai:x", "--set", "seed=a"), "'a' is not a number, or none"),
-        (("add", "new", "openai:x", "--set", "temperature=9"), "temperature is a number from 0 to 2"),
+        (("add", "new", "openai:x", "--set", "temperature=9"), "temperature must be a number from 0 to 2"),
         (("add", "new", "openai:x", "--extra", "{"), "--extra is not JSON"),
         (("add", "new", "openai:x", "--cached-price", "1"), "--cached-price needs --price"),
         (("add", "new", "openai:x", "--tutors", "eve"), "No tutor has the user name eve"),

@@ -27,5 +27,8 @@ class ArmChains(models.Model):
     )
     counted_at = models.DateTimeField(default=timezone.now)
 
+    class Meta:
+        verbose_name = verbose_name_plural = "chains of arms"
+
     def __str__(self) -> str:
         return f"chains of {self.run_id}: {self.chains}"

@@ -66,6 +66,7 @@ class Reply(Claimable):
                 name="one_unfinished_reply",
             )
         ]
+        verbose_name_plural = "replies"
 
     def __str__(self) -> str:
         return f"reply {self.pk} of {self.session_id}: {self.state}"

@@ -32,7 +32,9 @@ class DecideTextModel(ReviewAction):
         self.require(Role.ADMIN)
         training = TextModelTraining.objects.select_for_update().get(pk=self.training_id)
         if training.state != TextModelTraining.State.DONE or training.model is None:
-            raise RefusedError(f"This training is {training.state}. Only a finished training can be decided.")
+            raise RefusedError(
+                f"This training is {training.state}. Only the model of a finished training can be used or discarded."
+            )
         states = TextModelTraining.State
         training.state = states.USED if self.use else states.DISCARDED
         training.decided_by, training.decided_at = self.person, now

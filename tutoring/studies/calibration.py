@@ -32,7 +32,7 @@ _ARMS = ("first", "second")
 
 @dataclass(frozen=True)
 class StudyWorld:
-    """Two arms of tutors, or one of tutors and one of chains (`chains` a problem). `effect` is in logits."""
+    """Two arms of tutors, or one of tutors and one of chains (`chains` per problem). `effect` is in logits."""
 
     base: float = -0.8
     effect: float = 1.2

@@ -32,7 +32,7 @@ class FinishTraining(ReviewAction):
                 f"Choose at least one clause for every message; missing: {', '.join(map(str, missing))}."
             )
         if any(chosen - known for chosen in self.answers.values()):
-            raise RefusedError(f"Every label must be a clause of rule set {rules.version}.")
+            raise RefusedError(f"Every label must be a clause of codebook {rules.version}.")
         result = TrainingResult.objects.create(
             person=self.person,
             rule_set=rules.version,

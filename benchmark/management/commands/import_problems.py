@@ -23,7 +23,7 @@ def _factor(text: str) -> float:
     except ValueError:
         factor = math.nan
     if not 0.1 <= factor <= 10:
-        raise ArgumentTypeError(f"a time factor is a number from 0.1 to 10, not {text!r}")
+        raise ArgumentTypeError(f"a time factor must be a number from 0.1 to 10, not {text!r}")
     return factor
 
 

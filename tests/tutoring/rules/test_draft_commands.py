@@ -236,7 +236,9 @@ def test_an_admin_trains_compares_and_replaces_the_model(
     assert load(settled).version == 1001
     shown = page(ada, training.get_absolute_url())
     assert "After the next start of Hintbench: <strong>version 1001</strong>, trained on this site" in shown
-    assert "Only a finished training can be decided." in press(ada, decide, decision="discard")
+    assert "Only the model of a finished training can be used or discarded." in press(
+        ada, decide, decision="discard"
+    )
     with django_capture_on_commit_callbacks(execute=True):
         press(ada, f"{PAGE}shipped/")
     assert not settled.exists()

@@ -150,7 +150,7 @@ def test_power_is_simulated_from_typed_inputs(admin: Client, freeze: FreezeFacto
         ("control_rate=20&effect=90", "it must lie between 0 and 1"),
         ("control_rate=nan&effect=10", "Type a number for the rate of the second arm."),
         ("control_rate=120&effect=10", "The control rate is a share between 0 and 1"),
-        ("control_rate=20&effect=10&problems=1e9", "The number of problems is a whole number"),
+        ("control_rate=20&effect=10&problems=1e9", "The number of problems must be a whole number"),
         ("control_rate=20&effect=10&minutes=x", "Type a number of minutes"),
         ("control_rate=20&effect=10&spread=inf", "Type a number for the spread."),
         ("control_rate=20&effect=10&problems=", "Type a number for the problems."),
