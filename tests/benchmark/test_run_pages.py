@@ -66,6 +66,12 @@ def test_only_researchers_and_admins_see_runs(client: Client, run: Run, role: st
     assert client.get("/runs/").headers["Location"].startswith("/login/")
 
 
+def test_links_of_the_polled_progress_keep_the_focus(visit: Visit, run: Run) -> None:
+    links = re.findall(r"<a\b[^>]*>", visit(f"/runs/{run.pk}/progress/"))
+    names = re.findall(r' id="([^"]+)"', "".join(links))
+    assert len(links) == len(set(names)) == 4, "htmx keeps the focus on an element with an id"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ["researcher", "admin", "superuser"])
 def test_researchers_and_admins_see_all_and_change_nothing(client: Client, run: Run, role: str) -> None:
