@@ -156,7 +156,7 @@ def test_an_open_run_is_polled_until_it_ends(
     assert "1.00 US dollars of at most 4.00 US dollars" in part
     assert "Paid calls</dt><dd>0 of at most 9" in part
     assert "The site: 0.00 of" in part
-    failures = re.findall(r'<li><a href="([^"]*)">(\d+)</a> ([^<]*)</li>', part)
+    failures = re.findall(r'<li><a id="[^"]+" href="([^"]*)">(\d+)</a> ([^<]*)</li>', part)
     assert {(number, words) for _, number, words in failures} == {("1", "server error"), ("1", "judge fault")}
     for address, number, _ in failures:
         assert f'<p class="soft">{number}' in visit(unescape(address))
