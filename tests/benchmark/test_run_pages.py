@@ -66,6 +66,12 @@ def test_only_researchers_and_admins_see_runs(client: Client, run: Run, role: st
     assert client.get("/runs/").headers["Location"].startswith("/login/")
 
 
+def test_links_of_the_polled_progress_keep_the_focus(visit: Visit, run: Run) -> None:
+    links = re.findall(r"<a\b[^>]*>", visit(f"/runs/{run.pk}/progress/"))
+    names = re.findall(r' id="([^"]+)"', "".join(links))
+    assert len(links) == len(set(names)) == 4, "htmx keeps the focus on an element with an id"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ["researcher", "admin", "superuser"])
 def test_researchers_and_admins_see_all_and_change_nothing(client: Client, run: Run, role: str) -> None:
@@ -150,7 +156,7 @@ def test_an_open_run_is_polled_until_it_ends(
     assert "1.00 US dollars of at most 4.00 US dollars" in part
     assert "Paid calls</dt><dd>0 of at most 9" in part
     assert "The site: 0.00 of" in part
-    failures = re.findall(r'<li><a href="([^"]*)">(\d+)</a> ([^<]*)</li>', part)
+    failures = re.findall(r'<li><a id="[^"]+" href="([^"]*)">(\d+)</a> ([^<]*)</li>', part)
     assert {(number, words) for _, number, words in failures} == {("1", "server error"), ("1", "judge fault")}
     for address, number, _ in failures:
         assert f'<p class="soft">{number}' in visit(unescape(address))
