@@ -165,7 +165,7 @@ def test_models_without_a_price_are_named_by_doctor_and_the_command(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for examination in ("_sandbox", "_languages"):  # they start other programs
-        monkeypatch.setattr(doctor, examination, list)
+        monkeypatch.setattr(doctor, examination, lambda **_: [])
 
     def prices() -> Any:
         return next(one for one in doctor.examine() if one.name == "prices of models")
