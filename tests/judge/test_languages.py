@@ -363,7 +363,7 @@ def test_a_changed_header_is_compiled_again(grade: Grade) -> None:
         ("é" * (MAXIMUM_BYTES // 2 + 1), f"at most {MAXIMUM_BYTES} bytes"),
         ({"a.py": "x" * MAXIMUM_BYTES, "b.py": "x"}, f"at most {MAXIMUM_BYTES} bytes"),
         ("x" * 50_000_000, f"at most {MAXIMUM_BYTES} bytes"),
-        ("print(14)\nx = '\0'", "main.py, line 2, character 6: a NUL byte"),
+        ("print(14)\nx = '\0'", "main.py, line 2, character 6: a program cannot contain a NUL byte"),
         ({"a.py": "x = 1", "b.py": "\n\ny\ud800"}, "b.py, line 3, character 2: .* surrogate"),
     ],
     ids=lambda value: str(value)[:20],

@@ -207,8 +207,8 @@ def test_no_page_shows_a_researcher_who_also_reviews_the_label_of_another_review
     page = both.get(fixed.get_absolute_url()).content.decode()
     assert "1 of 2" in page
     assert "partly" not in page
-    assert "6 in all" in both.get(f"{fixed.get_absolute_url()}?label=different").content.decode()
-    assert "3 in all" in both.get(f"{fixed.get_absolute_url()}?label=missing").content.decode()
+    assert "6 in total" in both.get(f"{fixed.get_absolute_url()}?label=different").content.decode()
+    assert "3 in total" in both.get(f"{fixed.get_absolute_url()}?label=missing").content.decode()
     ReplayRun.objects.update(state="open")
     assert "partly" in both.get(fixed.get_absolute_url()).content.decode()
 
@@ -234,7 +234,7 @@ def test_labels_decide_which_other_programs_a_hint_fits_and_are_shown_with_their
     assert "Labels of reviewers" in page
     address = f"{fixed.get_absolute_url()}?fit=other&label=different"
     only = client_of(User.objects.get(username="researcher")).get(address).content.decode()
-    assert "1 in all" in only
+    assert "1 in total" in only
 
 
 def test_the_agreement_of_the_reviewers_is_ordinal_alpha():

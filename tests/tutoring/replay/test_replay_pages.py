@@ -102,9 +102,9 @@ def test_a_replay_shows_figures_exclusions_and_placements(researcher: Client, pr
         "Gain by overlap",
     ):
         assert text in page
-    assert "6 in all" in page
-    assert "0 in all" in shown(researcher, f"{run.get_absolute_url()}?fit=same")
-    assert "6 in all" in shown(researcher, f"{run.get_absolute_url()}?fit=other")
+    assert "6 in total" in page
+    assert "0 in total" in shown(researcher, f"{run.get_absolute_url()}?fit=same")
+    assert "6 in total" in shown(researcher, f"{run.get_absolute_url()}?fit=other")
 
 
 def test_a_transplant_is_shown_by_dialogue_and_beside_the_replay_of_own_programs(
@@ -118,7 +118,7 @@ def test_a_transplant_is_shown_by_dialogue_and_beside_the_replay_of_own_programs
     assert "Dialogue of Gain" in shown(researcher, transplant.get_absolute_url())
     for held_by, number in (("the model itself", 1), ("other models", 5)):
         page = shown(researcher, f"{transplant.get_absolute_url()}?dialogue={held_by}")
-        assert f"{number} in all" in page
+        assert f"{number} in total" in page
         [group] = [one for one in transplant.figures["dialogues"] if one["side"] == held_by]
         assert group["gains"][0]["placements"] == number
     run = store_replay(problems, mode="own")
@@ -153,8 +153,8 @@ def test_problems_before_and_after_the_cutoff_have_figures_of_their_own(
         "before": 1, "after": 4, "no date": 1,
     }  # fmt: skip
     assert groups["after"]["gains"][0]["mean"] == pytest.approx(0.625)
-    assert "4 in all" in shown(researcher, f"{run.get_absolute_url()}?side=after")
-    assert "1 in all" in shown(researcher, f"{run.get_absolute_url()}?side=no%20date")
+    assert "4 in total" in shown(researcher, f"{run.get_absolute_url()}?side=after")
+    assert "1 in total" in shown(researcher, f"{run.get_absolute_url()}?side=no%20date")
 
 
 def test_a_card_shows_its_draws_with_their_differences(researcher: Client, problems: list[Problem]):
