@@ -125,7 +125,7 @@ class Bubblewrap:
 
     @contextlib.contextmanager
     def started(self, mounts: Mounts, interpreter: Interpreter | None) -> Iterator[ContainerProcess]:
-        """Start a container, as a fork of the interpreter if possible. Raises SandboxFaultError."""
+        """Start a container that can fork the interpreter, if that is possible. Raises SandboxFaultError."""
         template, ours, process = self._started(mounts, interpreter)
         container = ContainerProcess(process, ours, mounts, template.group, template.key.interpreter)
         try:

@@ -51,7 +51,7 @@ class Interpreter(NamedTuple):
 class ContainerProcess:
     """A running container: the descriptor of its process 1, and the socket to this launcher.
 
-    `interpreter` is the one that process 1 is a fork of, or None.
+    `interpreter` is the one whose memory process 1 shares and whose fork can be a fork server, or None.
     """
 
     process: int
