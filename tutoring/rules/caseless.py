@@ -40,7 +40,7 @@ class CaselessPattern:
 
 
 def _grouped(pattern: str) -> str:
-    r"""Return the pattern with neighbouring alternatives `\ba|\bb` as `\b(?:a|b)`.
+    r"""Return the pattern with neighbouring alternatives `\ba|\bb` written as `\b(?:a|b)`.
 
     Otherwise Python tries each alternative at each letter inside a word, if other alternatives begin differently.
     """

@@ -68,7 +68,7 @@ class Detection:
     detector: str = ""
     version: int = 0
     certain: bool = False
-    """Whether it is reported even if the text model does not suspect the message."""
+    """Whether the detection is reported even if the text model does not suspect the message."""
 
     @property
     def severity(self) -> Severity:
@@ -97,7 +97,7 @@ class Detection:
 class Detector:
     """A deterministic function that finds passages of a message that may break a clause.
 
-    Raise `version` with every change of the passages, clauses or weights that it finds: recorded sessions are then
+    Increase `version` with every change of the passages, clauses or weights that it finds: recorded sessions are then
     checked again.
     """
 
@@ -105,11 +105,11 @@ class Detector:
     """At most 40 characters, unique."""
     version: int
     clauses: tuple[str, ...]
-    """The clauses that it can report."""
+    """The clauses that the detector can report."""
     finds: str
-    """What it finds, for the table in docs/codebook.md."""
+    """What the detector finds, for the table in docs/codebook.md."""
     ignores: str
-    """What it leaves out on purpose, for the same table."""
+    """What the detector ignores on purpose, for the same table."""
     find: Callable[[str, MessageContext], list[Detection]] = field(repr=False)
 
 

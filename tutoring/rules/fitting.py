@@ -32,10 +32,10 @@ PENALTY = 0.3
 """Weight of the penalty on the size of the model."""
 
 RAREST = 3
-"""Examples in which a feature must occur."""
+"""Lowest number of examples in which a feature must occur."""
 
 COMPONENTS = 192
-"""Numbers to which the vector of a sentence is reduced. All 512 find no more."""
+"""Numbers to which the vector of a sentence is reduced. A model with all 512 finds no more breaches."""
 
 LENIENCE = {"F1": 0.15, "F2": 0.15, "F3": -0.3, "F4": 0.25, "F5": 0.15}
 """What the suspicion adds to the score of a clause: explanations of the problem need less recall than the rest.
@@ -46,10 +46,10 @@ Chosen on the cross-validation for the intended recall of each clause: F1 75 %, 
 FOLDS = 6
 
 MOST_FLAGGED = 0.03
-"""Share of the allowed messages that may be flagged in the cross-validation, by any detector."""
+"""Highest share of the allowed messages that any detector may flag in the cross-validation."""
 
 LEAST_PRECISION = 0.6
-"""Precision in the cross-validation of a clause beside the likeliest one."""
+"""Lowest precision, in the cross-validation, of a clause that is reported beside the likeliest one."""
 
 TRAINED_ONLY_WEIGHT = 0.6
 """Weight of an example that is not validated."""
@@ -105,7 +105,7 @@ def fit(examples: Sequence[Example], clauses: Sequence[str]) -> TextModel:
 
 
 def _components(vectors: Floats) -> Floats:
-    """Return the COMPONENTS directions in which the vectors vary most, one a column."""
+    """Return the COMPONENTS directions in which the vectors vary most, one per column."""
     centred = (vectors - vectors.mean(0)).astype(np.float64)
     _, directions = np.linalg.eigh(centred.T @ centred)
     return np.asarray(directions[:, : -COMPONENTS - 1 : -1], np.float32)
@@ -161,7 +161,7 @@ def cross_validate(
 
 
 def _folds(examples: Sequence[Example]) -> list[list[int]]:
-    """Return the numbers of the validated examples by fold. A writer is in one fold; folds have about the same size."""
+    """Return the indices of the validated examples by fold. A writer is in one fold; folds have about the same size."""
     sizes = [0] * FOLDS
     fold_of = {}
     writers = Counter(example.writer for example in examples if example.validated)

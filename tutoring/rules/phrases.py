@@ -28,7 +28,7 @@ class PhrasePattern:
 
 
 class Phrase(NamedTuple):
-    """A match in a sentence of a message. `before` holds up to 60 characters of the sentence before it."""
+    """A match in a sentence of a message. `before` holds up to 60 characters before it in the sentence."""
 
     text: str
     start: int

@@ -233,7 +233,7 @@ class Background:
 
 
 def background_of(context: MessageContext) -> Background:
-    """Return what the context says. The result is cached, because a draft is checked at every pause in typing."""
+    """Return the contents of the context. The result is cached, because a draft is checked at every pause in typing."""
     return _background(
         context.statement, context.analysis, context.references, context.replies, context.programs
     )
@@ -649,7 +649,7 @@ def _concept_features(sentence: _Sentence, words: Sequence[Token], roles: Sequen
 def _form_features(
     roles: Sequence[str], labels: frozenset[str], imperatives: int, form: str
 ) -> Iterator[str]:
-    """Yield which kinds of parts the sentence has together, because a sum of weights cannot see combinations."""
+    """Yield the combinations of parts that the sentence has, which a sum of weights cannot express."""
     parts = {
         "story": roles.count("‹story›") > 1,
         "name": "‹name›" in roles or "‹own›" in roles or "‹new›" in roles,

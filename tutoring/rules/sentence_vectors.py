@@ -35,7 +35,7 @@ _lock = Lock()
 
 @cache
 def _encoder() -> CachedEncoder:
-    from tutoring.rules.sentence_encoder import CachedEncoder  # numpy alone, but 1.5 s
+    from tutoring.rules.sentence_encoder import CachedEncoder  # takes 1.5 s
 
     return CachedEncoder()
 

@@ -3,7 +3,7 @@
 It has a score for each forbidden clause and one for "some clause is broken", between about -1 and 1. The kernel is a
 sum of three parts: the cosine of the features, weighted by their rarity; a Gaussian of the distance of the sentence
 vectors; and a Gaussian of the distance of the measures. The first part is linear, so its weights explain a score.
-`fitting.py` computes the model; applying it needs numpy alone.
+`fitting.py` computes the model; applying it needs only numpy.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ CLAUSE_SHARE, FOUND_SHARE = 0.7, 0.2
 """Shares of the highest clause and of a finding of another detector in the suspicion."""
 
 MANY = 3
-"""Warnings of one clause from which they are certain: 47 forbidden labelled drafts have as many, and no allowed one."""
+"""Number of warnings that makes those of one clause certain: 47 forbidden labelled drafts reach it, no allowed ones."""
 
 LONG, PASSAGE_MARGIN = 170, 0.2
 """Characters of a long message, whose score says little about one of its sentences: a warning in it is also reported
-if its own passage exceeds the threshold by the margin. Nine of ten labelled drafts are shorter."""
+if its own passage exceeds the threshold by the margin. Nine out of ten labelled drafts are shorter."""
 
 _HIGHEST_BYTE = 127.0
 
@@ -56,7 +56,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Judgement:
-    """The scores of a message by clause, and its suspicion: how probably it breaks some clause."""
+    """The scores of a message by clause, and its suspicion: how likely it is to break some clause."""
 
     clauses: npt.NDArray[np.float32]
     suspicion: float
@@ -67,7 +67,7 @@ class Judgement:
     def of(cls, scores: Floats, found: bool, lenience: Floats) -> Judgement:
         """Return the judgement on the message whose units have these scores.
 
-        `found` states that another detector has a finding, `lenience` what is added to the score of each clause.
+        `found` states whether another detector has a finding; `lenience` is added to the scores of the clauses.
         """
         combined = (1 - BEST_UNIT_SHARE) * scores[0] + BEST_UNIT_SHARE * scores.max(0)
         suspicion = combined[-1] + CLAUSE_SHARE * (combined[:-1] + lenience).max() + FOUND_SHARE * found
@@ -113,7 +113,7 @@ class TextModel:
     rarity: Floats
     weights: Floats
     components: Floats
-    """The directions in which the vectors of labelled messages vary most, one a column."""
+    """The directions in which the vectors of labelled messages vary most, one per column."""
     vectors: Floats
     measures: Floats
     measure_means: Floats
@@ -129,7 +129,10 @@ class TextModel:
     figures: tuple[str, ...] = ()
 
     def judgement(self, scores: Floats, found: bool) -> Judgement:
-        """Return the judgement on a message whose units have these scores. `found`: another detector has a finding."""
+        """Return the judgement on a message whose units have these scores.
+
+        `found` states whether another detector has a finding.
+        """
         return Judgement.of(scores, found, np.array(self.lenience, np.float32))
 
     @cached_property
@@ -156,7 +159,7 @@ class TextModel:
         return np.asarray(scores, np.float32)
 
     def standardized(self, measures: Sequence[Sequence[float]]) -> Floats:
-        """Return the measures with the mean 0 and the deviation 1 that the labelled messages have."""
+        """Return the measures, scaled so that those of the labelled messages have the mean 0 and the deviation 1."""
         rows: Floats = (np.array(measures, np.float32) - self.measure_means) / self.measure_deviations
         return rows
 
@@ -177,7 +180,7 @@ class TextModel:
         return linear
 
     def _contributions(self, unit: Unit) -> tuple[list[str], Floats]:
-        """Return the known features of the unit, and in proportion what each contributes to every score."""
+        """Return the known features of the unit, and the relative contribution of each to every score."""
         known = sorted(feature for feature in unit.features if feature in self._numbers)
         numbers = [self._numbers[feature] for feature in known]
         return known, self.rarity[numbers][:, None] * self.weights[numbers]
@@ -254,7 +257,7 @@ def packed(model: TextModel) -> bytes:
 
 
 def write(content: bytes, file: Path) -> None:
-    """Replace the file by a packed model at once, so that no process reads half of it."""
+    """Replace the file atomically by a packed model, so that no process reads a partial file."""
     temporary = file.with_suffix(".new")
     temporary.write_bytes(content)
     temporary.replace(file)

@@ -25,7 +25,7 @@ _C_LINE = re.compile(r".{2,200};$|#include\b.{1,60}")
 _CODE_SYMBOL = re.compile(r"[=<>()\[\]]")
 
 _LONGEST_CALL = 120
-"""Characters within which the closing parenthesis of a call is searched."""
+"""Number of characters that are searched for the closing parenthesis of a call."""
 
 
 class TextSpan(NamedTuple):

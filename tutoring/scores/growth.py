@@ -26,7 +26,7 @@ class SessionProgram:
 def request_growth(session: Session) -> None:
     """Request the growth of each program of a session whose problem has generators by size.
 
-    Workers measure it when nothing else waits.
+    Workers measure it when no other work is waiting.
     """
     try:
         for submission in _submissions(session).values():

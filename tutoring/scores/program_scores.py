@@ -14,7 +14,7 @@ def request_scores(session: Session) -> None:
     """Request a judgement on all tests for each program of a session.
 
     Call it in the transaction that closes the session. Only researchers see the scores. Workers measure them when
-    nothing else waits, and perform executions first, so neither result nor time reveals anything to a tutor.
+    no other work is waiting, and perform executions first, so neither result nor time reveals anything to a tutor.
     """
     payloads = [
         (event, event.payload_as(ReplyFinished)) for event in session.events.filter(kind=Event.Kind.REPLY)

@@ -1,4 +1,4 @@
-"""Program scores in exported trajectories, under the key `near_misses`. Only researchers' exports hold them."""
+"""Program scores in exported trajectories, under the key `near_misses`. Only researchers' exports contain them."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class StudyData:
     def any_right(self, arm: Arm) -> dict[str, list[float]]:
         """Return the outcomes of an automatic arm by problem under the rule `perfect`.
 
-        Help is compared with this: a tutor may execute any program, the neutral arm executes its last one. Outcomes
+        Help is compared with this: a tutor may execute any program, but the neutral arm executes its last one. Outcomes
         that need reviews are those of `by_problem`, because reviewers have not seen that execution.
         """
         if self.design.primary_outcome != "solved":

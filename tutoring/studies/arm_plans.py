@@ -17,7 +17,7 @@ from tutoring.models import Protocol, Study
 from tutoring.studies.design import AutomaticArm
 
 _NEEDS_SESSIONS = ("session-sham",)
-"""Methods that use sessions of people, which the study itself may have to make."""
+"""Methods that use sessions of people, which the study itself may have to produce."""
 
 
 def method_settings(method: Method, typed: Sequence[tuple[str, object]], model: LanguageModel) -> list[str]:
@@ -56,7 +56,7 @@ def plan_chains(
     problem_ids: Sequence[str],
     study: Study | None = None,
 ) -> RunPlan:
-    """Return the plan of the arm's run with one chain for each assignment at most, and with fresh draws.
+    """Return the plan of the arm's run with at most one chain for each assignment, and with fresh draws.
 
     The text `study=NAME` of a yoked arm stands for the version of its own `study`. Raises CannotRunError or
     SettingsError.

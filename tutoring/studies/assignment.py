@@ -125,7 +125,7 @@ class _Table:
         return self.seats
 
     def _sit(self, index: int, problem: str) -> None:
-        """Give the problem to the next tutors in the circle, without those who know it."""
+        """Give the problem to the next tutors in the circle, except those who know it."""
         start = index * self.places
         around = [self.circle[(start + place) % len(self.circle)] for place in range(self.places)]
         self.seats[problem] = [tutor for tutor in around if self._may(tutor, problem)]

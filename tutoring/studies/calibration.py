@@ -65,7 +65,7 @@ class StudyWorld:
         outcomes = []
         for arm, logit in enumerate((self.base + self.effect, self.base)[:arms]):
             seats = slice(arm * self.sessions, (arm + 1) * self.sessions)
-            # The tutor of the last offer that did not expire; the next in the circle replaces one whose offer did.
+            # When an offer expires, the next tutor in the circle gets one; the first that does not expire counts.
             tries = generator.random((studies, problems, self.sessions, _ROUNDS)) >= self.expiry
             chosen = (tutors[:, :, seats] + tries.argmax(3) * arms * self.sessions) % len(skills)
             chances = (1 - self.abandoned) * _rate(logit + difficulty + skills[chosen])

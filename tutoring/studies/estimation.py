@@ -117,7 +117,7 @@ def arm_rate(arm: str, outcomes: Outcomes) -> ArmRate:
 def contrast(names: tuple[str, str], first: Outcomes, second: Outcomes) -> Contrast | None:
     """Return the contrast of two arms over the problems with outcomes in both; None without any.
 
-    The interval is Newcombe's for one outcome a problem and arm, else t on problem means, whatever the number of
+    The interval is Newcombe's for one outcome per problem and arm, else t on problem means, whatever the number of
     problems; without spread it is the bound of `problem_t`.
     """
     common = sorted(problem for problem in first if first[problem] and second.get(problem))
@@ -169,8 +169,8 @@ def with_holm(contrasts: Iterable[Contrast]) -> list[Contrast]:
 def e_value(differences: Sequence[float], threshold: float) -> EValue:
     """Return the sign e-value of complete pairs in the order of completion. Pairs without a difference do not count.
 
-    Its expectation is at most 1 without a difference between the arms at whatever pair one stops, so looks at every
-    pair keep false positives below 1 / threshold.
+    If the arms do not differ, its expectation is at most 1 at whatever pair the study stops, so looks at every pair
+    keep false positives below 1 / threshold.
     """
     won = lost = 0
     reached = None

@@ -1,4 +1,4 @@
-"""What a tutor's pages say of the studies in which the tutor takes part. No arm, protocol or model is named."""
+"""What a tutor's pages say about the studies in which the tutor takes part. No arm, protocol or model is named."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class PowerInputs:
     threshold: float = FEWEST_E_VALUE
     minutes_per_session: float | None = None
     human_sessions: int | None = None
-    """Sessions of tutors a problem, of all human arms; None: those of both arms."""
+    """Sessions of tutors per problem, of all human arms; None: those of both arms."""
 
     def check(self) -> None:
         """Raise PowerError for the first input out of range."""
@@ -151,7 +151,7 @@ def simulate_power(inputs: PowerInputs, studies: int = STUDIES) -> Power:
 def simulated_means(
     inputs: PowerInputs, generator: np.random.Generator, studies: int
 ) -> tuple[Values, Values]:
-    """Return the mean outcome of each problem in the first and in the second arm: a row a study, a column a problem.
+    """Return the mean outcome of each problem in each of the two arms: one row per study, one column per problem.
 
     The effect of a problem is normal on the logit scale and the same in both arms.
     """

@@ -70,7 +70,7 @@ def _without_warnings() -> Iterator[None]:
 
 @contextmanager
 def _streamer() -> Iterator[Callable[[], object]]:
-    """Run a streamer in a thread; yield the function that says that a reply is queued."""
+    """Run a streamer in a thread; yield the function to call when a reply is queued."""
     loop = asyncio.new_event_loop()
     streamer = Streamer(limit=10)
     serving = loop.create_task(streamer.run())

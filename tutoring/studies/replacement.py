@@ -50,8 +50,8 @@ def exclude(rows: Iterable[Assignment], reason: str) -> None:
 def replace(assignment: Assignment) -> Assignment | None:
     """Return the replacement of an ended assignment: its cell goes to the eligible tutor with the fewest sessions.
 
-    Eligible is a tutor of the study who has no assignment on the problem and had no session on it. If there is none, a
-    deviation says so. A study that offers nothing more is left as it is.
+    A tutor of the study is eligible if the tutor has no assignment on the problem and had no session on it. If no tutor
+    is eligible, a deviation says so. A study that offers nothing more is left as it is.
     """
     study = Study.objects.get(pk=assignment.study_id)
     if study.state not in Study.OFFERING:

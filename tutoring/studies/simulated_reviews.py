@@ -20,11 +20,11 @@ _HELP, _NEUTRAL = "A2", "A6"
 """The clauses of a message with a hint and of one without."""
 
 _BOTH_ABOVE, _ONE_ABOVE = 8, 6
-"""One of 8 hints is labelled a level higher by both reviewers, and one of 6 by a single reviewer."""
+"""Both reviewers label one in 8 hints a level higher, and each reviewer one in 6 independently."""
 
 
 def review_rehearsal(study: Study, reviewers: tuple[User, User]) -> int:
-    """Submit two reviews of each session of people in a rehearsal that has none; return the number of sessions.
+    """Submit two reviews of each unreviewed session of people in a rehearsal; return the number of sessions.
 
     Some labels are a level higher than the hint, so that reviewers differ and some hints break a level cap. Raises
     StudyRefusedError for another study.
@@ -54,5 +54,5 @@ def _labels(event: Event, slot: int) -> MessageLabels:
 
 
 def _is_one_of(number: int, event: Event, slot: int = 0) -> bool:
-    """Return whether the message is one of `number`, drawn by its session, number and slot."""
+    """Return whether the message is one in `number`, drawn by its session, number and slot."""
     return hashlib.sha256(f"{event.session_id} {event.seq} {slot}".encode()).digest()[0] % number == 0

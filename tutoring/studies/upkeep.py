@@ -155,7 +155,7 @@ def _record_model_changes(study: Study) -> None:
 
 
 def _apply_stopping_rule(study: Study) -> None:
-    """Record a look that stops the study if its rule says so. Other computations of the rule leave no trace."""
+    """Record a look that stops the study if its rule says so. Other computations of the rule are not recorded."""
     if study.state == Study.State.RUNNING and current_figures(study).stop:
         look(study, None)
 

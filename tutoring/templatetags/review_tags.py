@@ -22,7 +22,7 @@ register = template.Library()
 
 @register.simple_tag
 def coefficient(estimate: CoefficientEstimate) -> SafeString | str:
-    """Return the coefficient with two digits and its interval; a dash if undefined."""
+    """Return the coefficient with two decimal places and its interval; a dash if undefined."""
     return _with_interval(estimate, 1, 2)
 
 
@@ -90,7 +90,7 @@ def difference(contrast: SolveRateContrast | Contrast) -> SafeString:
 
 @register.filter
 def p_value(p: float | None) -> str:
-    """Return a p value with three digits; a dash if there was no test."""
+    """Return a p value with three decimal places; a dash if there was no test."""
     return "–" if p is None else f"{p:.3f}" if p >= 0.001 else "< 0.001"
 
 

@@ -31,7 +31,7 @@ def next_session(context: dict[str, Any]) -> dict[str, Any]:
 
 @register.filter
 def percent(share: float) -> str:
-    """Return a share in percent with one digit."""
+    """Return a share in percent with one decimal place."""
     return f"{100 * share:.1f} %"
 
 

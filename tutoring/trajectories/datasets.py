@@ -271,7 +271,7 @@ def _draws(record: Record) -> Iterator[Record]:
 
 
 def _drafts(record: Record) -> Iterator[Record]:
-    """Yield a row for each draft of a tutor's model, with the decision of the guard and what a person made of it."""
+    """Yield a row for each draft of a tutor's model, with the decision of the guard and what a person did with it."""
     payloads = [payload_of(event) for event in record["events"]]
     messages = [one for one in payloads if isinstance(one, MessageSent)]
     uses = {one.draft: one.use for message in messages for one in message.model_drafts}

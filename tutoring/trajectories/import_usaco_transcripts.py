@@ -97,7 +97,7 @@ def read_dialogue(path: Path, problems: list[Problem]) -> tuple[dict[str, Any], 
 
 
 def count_generations(events: list[dict[str, Any]]) -> int:
-    """Return the number of replies among the events of a record that contain a program."""
+    """Return the number of replies with a program among the events of a record."""
     payloads = map(payload_of, events)
     return sum(isinstance(one, ReplyFinished) and one.generation is not None for one in payloads)
 

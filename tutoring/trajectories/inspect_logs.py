@@ -233,7 +233,7 @@ def _sample(record: Record, sample_id: str, epoch: int) -> Record:
 
 
 def _message(event: Record) -> Record | None:
-    """Return the event as a chat message; None for an event that is none, such as a draft that was not sent."""
+    """Return the event as a chat message; None for an event that is not one, such as a draft that was not sent."""
     about = {"seq": event["seq"], "at": event["at"]}
     match payload_of(event):
         case SessionOpened(prompt=prompt):

@@ -278,7 +278,7 @@ def store_record(
 
 
 _READING = tuple(DialogueReading.model_fields)
-"""The fields that Hintbench reads from a published dialogue, and a newer version may read differently."""
+"""The fields that Hintbench reads from a published dialogue, and that a newer version may read differently."""
 
 _ADDED_HERE = (Event.Kind.INVALIDATED, Event.Kind.REREAD, Event.Kind.REJUDGED)
 

@@ -26,7 +26,10 @@ from tutoring.protocols import Rules
 SCHEMA = "hintbench-trajectory/4"
 
 READ = (SCHEMA, "hintbench-trajectory/3", "hintbench-trajectory/2", "hintbench-trajectory/1")
-"""The schemas that can be read. Events have no version before 4, records no checks before 3 and no reviews in 1."""
+"""The schemas that can be read.
+
+Events have no version before schema 4. Records have no checks before schema 3, and no reviews in schema 1.
+"""
 
 Small = Annotated[int, Field(ge=0, lt=10_000)]
 

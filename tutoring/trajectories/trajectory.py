@@ -31,7 +31,7 @@ from tutoring.sessions.assignments import concealed_sessions
 _ABOUT_DRAFTS = (Event.Kind.DRAFT_REQUESTED, Event.Kind.MODEL_DRAFT, Event.Kind.DRAFT_INSERTED)
 
 _AFTER_REVIEW = ("turn", "check", "intended_level", "model_drafts")
-"""Fields of events that pages show to reviewers after their review only, or never."""
+"""Fields of events that pages show to reviewers only after their review, or never."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TrajectoryEntry:
 
     @property
     def about_drafts(self) -> bool:
-        """Whether the event is about model drafts, which reviewers see after their review only."""
+        """Whether the event is about model drafts, which reviewers see only after their review."""
         return self.kind in _ABOUT_DRAFTS
 
 
@@ -87,7 +87,7 @@ def readable_session(person: Person, session_id: UUID) -> Session:
 
 
 def blinded_events(session: Session) -> list[Event]:
-    """Return the events as people export them who may still have to review the session.
+    """Return the events as exported by people who may still have to review the session.
 
     Those about model drafts are left out, and so are the drafts of an automatic tutor, the warnings about drafts of the
     tutor, and intended levels.

@@ -43,8 +43,8 @@ def check_draft(request: HttpRequest, session_id: UUID) -> HttpResponse:
 def check_draft_with_model(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Return the passages that the checker model finds in a draft. Fields: text, level, asked.
 
-    While the model is asked, `findings` is null and `asked` names the question. The page repeats the request with it
-    until there is an answer, for 3 seconds at most.
+    Until the model has answered, `findings` is null and `asked` identifies the question. The page repeats the request
+    with this value until there is an answer, for 3 seconds at most.
     """
     check = _check_of(request, session_id)
     basis = text_field(request, "asked")

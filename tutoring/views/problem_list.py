@@ -133,7 +133,7 @@ def problem_list(request: HttpRequest) -> HttpResponse:
     bank = problem_rows(tutor)
     searched = filters.searched(bank)
     found = filters.chosen(searched)
-    # The number beside a choice is that of the problems that the list shows after the press.
+    # The number beside a choice is how many problems the list would show with that choice.
     counts = {name: Counter(getattr(row, name) for row in filters.chosen(searched, name)) for name in CHOICES}
     tests = hidden_tests(found) if filters.sort.endswith("tests") else None
     listed = _sorted(found, filters.sort, tests or {})

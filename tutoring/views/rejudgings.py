@@ -45,13 +45,13 @@ _MOST_PLACES = 50
 """Sessions that the page of a rejudging lists."""
 
 FIELDS = ("problem", "dataset", "run", "study", "session")
-"""The fields of the selection. Several values are separated by blanks."""
+"""The fields of the selection. Several values are separated by spaces or commas."""
 
 
 @require_GET
 @for_researchers
 def rejudgings(request: HttpRequest) -> HttpResponse:
-    """List the rejudgings. A selection in the address (FIELDS) shows how many programs it contains first."""
+    """List the rejudgings. For a selection in the address (FIELDS), also show how many programs it contains."""
     asked = {name: request.GET.get(name, "").strip() for name in FIELDS}
     context: dict[str, Any] = {
         "page": requested_page(request, Rejudging.objects.select_related("requested_by")),

@@ -154,7 +154,7 @@ def hint_card(request: HttpRequest, card_id: int) -> HttpResponse:
 
 
 def _rights(draws: QuerySet[ReplayDraw]) -> dict[tuple[int, str], tuple[int, int]]:
-    """Return the numbers of right and of judged draws by state and arm."""
+    """Return the numbers of correct and of judged draws by state and arm."""
     judged = draws.filter(right__isnull=False).order_by().values_list("state", "arm")
     counted = judged.annotate(won=Count("pk", filter=Q(right=True)), total=Count("pk"))
     return {(state, arm): (won, total) for state, arm, won, total in counted}
@@ -184,7 +184,7 @@ def _is_simulated(run: ReplayRun) -> bool:
 
 
 def _by_model(title: str, name: str, runs: Sequence[ReplayRun]) -> ForestPlot | None:
-    """Return one gain of each run; None without any."""
+    """Return the plot of one gain of each run; None without any."""
     found = [
         (f"{run.model_spec}, {run.mode}{simulated_mark(_is_simulated(run))}", one)
         for run in runs

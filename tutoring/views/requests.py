@@ -133,12 +133,12 @@ def _json_response(view: CommandView, request: HttpRequest, session_id: UUID) ->
 
 
 def refusal(message: str, status: int) -> JsonResponse:
-    """Return the answer to a script of a page whose command is refused; `message` is a sentence for the person."""
+    """Return the response to a page script whose command is refused; `message` is a sentence for the person."""
     return JsonResponse({"accepted": False, "message": message}, status=status)
 
 
 def send_lines(lines: Iterator[str], name: str) -> StreamingHttpResponse:
-    """Return a download of lines of JSON, which are sent while they are made."""
+    """Return a download of lines of JSON, which are sent as they are generated."""
 
     async def stream_lines() -> AsyncIterator[str]:
         # An ASGI server reads a synchronous iterator to its end before it sends the first line.

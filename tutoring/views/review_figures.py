@@ -56,7 +56,7 @@ def _requested_measure(request: HttpRequest, rules: RuleSet, default: str) -> Ag
 @require_GET
 @for_figure_readers
 def agreement(request: HttpRequest) -> HttpResponse:
-    """Show coefficients with intervals, the agreement of each two reviewers, and each reviewer's progress and time."""
+    """Show coefficients with intervals, agreement of each pair of reviewers, and each reviewer's progress and time."""
     rules = requested_rule_set(request)
     matrix_of = _requested_measure(request, rules, "forbidden")
     computed = AGREEMENT.current(rules)

@@ -232,7 +232,7 @@ def command(
 
 @command(*REVIEWING)
 def claim_next(request: HttpRequest) -> str:
-    """Claim the next session. Fields: command, kind (review or adjudication), origin (as of the queue)."""
+    """Claim the next session. Fields: command, kind (review or adjudication), origin (as for the queue)."""
     adjudicates = request.POST.get("kind") == "adjudication"
     person, origins = person_of(request), requested_origins(request.POST)
     ClaimNext(person=person, command=command_id(request), adjudicates=adjudicates, origins=origins).execute()

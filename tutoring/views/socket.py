@@ -84,7 +84,7 @@ class Cursor:
     calls: int = 0
     """The number of the provider call that was last sent to the browser."""
     is_new: bool = True
-    """Whether its request is still unanswered. The answer contains the status, because an earlier one may be lost."""
+    """Whether the browser's request is unanswered. The answer contains the status: an earlier one may be lost."""
 
 
 class SessionConsumer(AsyncJsonWebsocketConsumer):
@@ -168,7 +168,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.pending.set()
 
     def request_refresh(self) -> None:
-        """Have the rows read as soon as possible."""
+        """Request a read of the rows as soon as possible."""
         self.dirty = True
         self.pending.set()
 

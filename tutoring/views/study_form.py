@@ -42,7 +42,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _number(text: str) -> int | float | str:
-    """Return the number that the text writes; another text stays, so that the design's schema refuses it."""
+    """Return the number in the text; any other text is kept, so that the design's schema refuses it."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -72,7 +72,7 @@ def _arms(form: QueryDict) -> Iterator[dict[str, Any]]:
 
 
 def _settings(text: str) -> dict[str, Any]:
-    """Return the settings in lines NAME=VALUE. A line without a value is kept, so that the freezing refuses it."""
+    """Return the settings in lines NAME=VALUE. A line without a value is kept, so that freezing refuses it."""
     found: dict[str, Any] = {}
     for line in _lines(text):
         name, _, value = (part.strip() for part in line.partition("="))
@@ -120,7 +120,7 @@ class DesignFields:
 
     values: Mapping[str, Any]
     faults: Mapping[str, list[str]]
-    """Sentences by field of the form; `general` has those of no field."""
+    """Sentences by field of the form; `general` has those that belong to no field."""
 
     @property
     def text(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def expired_sessions(days: int) -> QuerySet[Session]:
 
 
 def retain(days: int) -> Withdrawal | None:
-    """Erase the sessions and private notes that are older than `days` days; None if there is none."""
+    """Erase the sessions and private notes that are older than `days` days; return None if there are none."""
     with transaction.atomic():
         ids = list(expired_sessions(days).select_for_update(of=("self",)).values_list("pk", flat=True))
         old = PrivateNote.objects.filter(saved_at__lt=timezone.now() - timedelta(days=days))

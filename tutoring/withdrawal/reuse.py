@@ -64,7 +64,7 @@ def _arms() -> QuerySet[Run]:
 
 
 def _chains(run: Run, ids: Sequence[UUID], messages: Mapping[int, Event]) -> set[tuple[str, int]]:
-    """Return problem and chain of the chains of the run that reuse the sessions."""
+    """Return the problem and the number of each of the run's chains that reuse the sessions."""
     prepared = run.manifest["prepared"]
     sessions = {str(key) for key in ids}
     return {
@@ -75,7 +75,7 @@ def _chains(run: Run, ids: Sequence[UUID], messages: Mapping[int, Event]) -> set
 
 
 def _begun(prepared: Mapping[str, Any], sessions: set[str]) -> Iterator[tuple[str, int]]:
-    """Yield problem and chain of the chains that begin with one of the sessions."""
+    """Yield the problem and the number of each chain that begins with one of the sessions."""
     for problem, starts in prepared.get(STARTS, {}).items():
         yield from (
             (problem, chain) for chain, start in enumerate(starts) if start.get("session") in sessions
@@ -83,7 +83,7 @@ def _begun(prepared: Mapping[str, Any], sessions: set[str]) -> Iterator[tuple[st
 
 
 def _sent(prepared: Mapping[str, Any], messages: Mapping[int, Event]) -> Iterator[tuple[str, int]]:
-    """Yield problem and chain of the chains that send one of the messages as a sham hint."""
+    """Yield the problem and the number of each chain that sends one of the messages as a sham hint."""
     for problem, chains in prepared.get(HINTS, {}).items():
         yield from (
             (problem, chain) for chain, keys in enumerate(chains) if not messages.keys().isdisjoint(keys)

@@ -29,7 +29,8 @@ _MODULES = (
 def detectors() -> dict[str, Detector]:
     """Return all detectors by name, in the order of pages and tables.
 
-    The first call imports them, which compiles their expressions: most commands never need half a second for that.
+    The first call imports the detectors and compiles their expressions. This takes half a second, and most commands do
+    not need it.
     """
     loaded: list[Detector] = [import_module(f"{__name__}.{module}").DETECTOR for module in _MODULES]
     return {detector.name: detector for detector in loaded}
@@ -40,7 +41,7 @@ def detect(text: str, context: MessageContext) -> list[Detection]:
 
     Every detector runs in linear time and accepts any text, because the check of a draft runs at every pause in typing.
     """
-    from tutoring.rules.detectors.text_model import confirms  # as late as `detectors`
+    from tutoring.rules.detectors.text_model import confirms  # imported late, as in `detectors`
 
     confirmed = (one for one in all_detections(text, context) if confirms(one, text, context))
     return sorted((_trimmed(one, text) for one in confirmed), key=_order)

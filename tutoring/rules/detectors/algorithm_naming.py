@@ -57,7 +57,7 @@ _LEADING = CaselessPattern(
     r"\bkönntest du\b|\bpourquoi (?:ne )?pas\b"
     r"|\bet si\b|\bne .{1,30}\bpas\b|\bpor qué no\b|\by si\b|为什么不|何不|不能|不就|怎么样|是不是",
 )
-"""Words of questions that hold their answer."""
+"""Words of questions that contain their own answer."""
 
 _PRESCRIBED = CaselessPattern(
     r"(?:\b(?:use|try|do|apply|need|needs|run|it[’']s|should be|think of|do a|go for)(?: an?| the| some)?"
@@ -65,7 +65,7 @@ _PRESCRIBED = CaselessPattern(
     r"faire)(?: une?| la| le)?"
     r"|\b(?:usa|utiliza|haz|prueba|haces)(?: una?| la| el)?|[用做试])\s{0,2}\Z",
 )
-"""Words directly before a general idea that make it the way to go."""
+"""Words directly before a general idea that tell the model to use it."""
 
 
 _REJECTED = CaselessPattern(
@@ -77,14 +77,14 @@ _REJECTED = CaselessPattern(
 """Words after a name that advise against it, or that confirm what the model has said."""
 
 _OWN = CaselessPattern(r"\b(?:your|correct|dein\w{0,2}|ton|ta|tu)\s\Z")
-"""Words directly before a name that make it the model's own."""
+"""Words directly before a name which show that the model already uses the algorithm."""
 
 _WINK = CaselessPattern(
     r"\b(?:not\s(?:supposed|allowed)\sto|mustn[’']t|must\snot|can[’']t|may\snot|won[’']t|"
     r"darf\s(?:dir\s)?nicht|dois\spas|peux\spas|puedo|debo)\s(?:\w{1,8}\s){0,3}?(?:say|tell|mention|name|"
     r"sagen|verraten|dire|decir\w{0,3})\b|不能说|不该说",
 )
-"""Words that announce a name while they deny it."""
+"""Words with which a tutor names something while claiming not to."""
 
 
 def find_algorithm_names(text: str, context: MessageContext) -> list[Detection]:

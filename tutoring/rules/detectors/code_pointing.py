@@ -115,14 +115,14 @@ _THAT_IS_WRONG = CaselessPattern(
     r"equal)\b[^.?!\n]{0,60}\b(?:wrong|has\sno|have\sno|belongs|shouldn[’']t|must|has\sto|allows\smore|"
     r"not\sright|the\sproblem|missing)\b",
 )
-"""A following sentence that calls what was named wrong."""
+"""A following sentence which says that the named part is wrong."""
 
 _LETTER = re.compile(r"(?<![\w'’])[b-hj-zA-Z]\d?(?![\w'’])")
 _DISTINCTIVE = re.compile(r"[^\W_]_+[^\W_]|[a-z][A-Z]|[^\W\d_]{2}\d")
 
 
 def find_code_references(text: str, context: MessageContext) -> list[Detection]:
-    """Return line numbers, places, quotations and names of the model's programs that a message suggests to change."""
+    """Return line numbers, places, quotations and names of the model's programs that a message suggests changing."""
     if not context.programs:
         return []
     language = language_of(tokens(text))
@@ -160,7 +160,7 @@ def _in_sentence(
 # Most sentences of a draft are the same at the next check.
 @lru_cache(maxsize=2_000)
 def _is_suspected(sentence: str, language: Language) -> bool:
-    """Return whether the sentence suggests that something in the program is wrong or is to be changed."""
+    """Return whether the sentence suggests that something in the program is wrong or should be changed."""
     if is_question(sentence):
         return _CODE_QUESTION.search(sentence) is not None
     labels = {label for found in concepts(language).all(tokens(sentence)) for label in found.labels}
@@ -169,7 +169,7 @@ def _is_suspected(sentence: str, language: Language) -> bool:
 
 
 def _changes(sentence: str, background: Background) -> Iterator[tuple[int, int, str, float]]:
-    """Yield changes of types and of named parts: start, end, explanation and weight."""
+    """Yield suggested changes of types and of named parts: start, end, explanation and weight."""
     if match := _CHANGED_TYPE.search(sentence):
         yield match.start(), match.end(), "This changes a type or a value of the model’s program.", 0.6
     match = _CHANGE_VERB.search(sentence)

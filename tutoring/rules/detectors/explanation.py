@@ -148,9 +148,9 @@ _BENIGN = CaselessPattern(
 
 
 def find_explanations(text: str, context: MessageContext) -> list[Detection]:
-    """Return phrases that explain the problem or the misunderstanding, and questions that hold such an explanation.
+    """Return phrases that explain the problem or the misunderstanding, and questions that contain such a phrase.
 
-    Open questions and requests to read or explain probe, which is allowed.
+    Open questions, and requests to read or explain, are allowed: they only probe.
     """
     found = [
         phrase.as_detection("F3")

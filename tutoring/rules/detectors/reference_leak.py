@@ -9,7 +9,7 @@ from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.texts import TextSpan, code_spans, code_tokens, common_runs, words
 
 _COMPARED_WORDS, _SHORTEST_RUN = 5, 8
-"""Words per compared n-gram, and the shortest run of words that is not coincidence."""
+"""Words per compared n-gram, and the shortest run of words that is not a coincidence."""
 
 _LONG_WORDS = 4
 """Words of more than three letters that a run must contain."""

@@ -51,7 +51,7 @@ def find_replacement_code(text: str, context: MessageContext) -> list[Detection]
 
 
 def _expressions(text: str, context: MessageContext) -> Iterator[Detection]:
-    """Yield expressions with names of the model's program that the program does not contain, in words of a change."""
+    """Yield new expressions with names of the model's program, in sentences that suggest a change."""
     if not context.programs:
         return
     background = background_of(context)

@@ -69,7 +69,7 @@ def model_file() -> Path:
 
 @cache
 def current_model() -> TextModel:
-    """Return the model that this process has used from its start on."""
+    """Return the model, which this process loads once."""
     return load(model_file())
 
 

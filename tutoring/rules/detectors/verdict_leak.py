@@ -194,9 +194,9 @@ _ONLY_UNDER_NOTHING = PhrasePattern(
 
 
 def find_verdict_leaks(text: str, context: MessageContext) -> list[Detection]:
-    """Return phrases about test results, exceeded limits, errors, outputs and verdicts, one of each in a sentence.
+    """Return phrases about test results, exceeded limits, errors, outputs and verdicts.
 
-    If the tutor may say nothing of a verdict, also return phrases about right and wrong. Open questions and
+    If the tutor may say nothing about a verdict, also return phrases about right and wrong. Open questions and
     possibilities ("this may time out") are general directions, which are allowed.
     """
     patterns = (*_ALWAYS, _ONLY_UNDER_NOTHING) if context.tutor_may_say == "nothing" else _ALWAYS

@@ -42,7 +42,7 @@ def exclude_changed_problem(study: Study, problem_id: int) -> None:
 
 @dataclass(frozen=True)
 class ReportProblem:
-    """An action that reports that something is wrong in a session. A repeated command reports once.
+    """An action that reports that something is wrong in a session. A repeated command adds no report.
 
     In a study the report is a deviation, which an admin settles (RecordDeviation); elsewhere it is a flag, which an
     admin answers.
@@ -119,8 +119,8 @@ SETTLING = (
 class RecordDeviation:
     """An action that records a deviation, or settles a report. A repeated command changes nothing.
 
-    A fault of the infrastructure excludes the assignments, invalidates their sessions and replaces them. A breach by
-    the tutor counts as not solved in the outcomes with compliance. Other kinds change nothing.
+    A fault of the infrastructure excludes and replaces the assignments, and invalidates their sessions. A breach by the
+    tutor counts as not solved in the outcomes with compliance. Other kinds change nothing.
     """
 
     person: User | None

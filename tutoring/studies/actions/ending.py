@@ -67,7 +67,7 @@ def look(study: Study, person: User | None) -> Look:
 
 @dataclass(frozen=True)
 class StopStudy:
-    """An action that stops a study: no session is offered any more.
+    """An action that stops a study: no more sessions are offered.
 
     Sessions that were not started are excluded; open ones continue.
     """
