@@ -71,7 +71,7 @@ class VerifierSettings(AlgoSettings):
 async def build(chain: Chain, settings: VerifierSettings, _retrieved: Retrieved) -> Generation:
     """Store the problem's verifier and return the generation of its oracle (BuildVerifier, docs/spec.md 15).
 
-    The order of the programs is oracle, validator, generators, tricky inputs. Without an oracle that passes the samples
+    The order of the programs is oracle, validator, generators, tricky inputs. If no oracle passes the samples,
     no other program is requested.
     """
     task, form, tester = chain.task, settings.form, chain.program_tester
@@ -138,7 +138,7 @@ class ImplicitSettings(AlgoSettings):
 
 
 async def search_implicitly(chain: Chain, settings: ImplicitSettings, retrieved: Retrieved) -> Generation:
-    """Return the one of k answers to the problem's prompt that passes the most tests, the first of equals."""
+    """Return the one of k answers to the problem's prompt that passes the most tests; the first one in a tie."""
     answers = [await solve_once(chain, settings, retrieved) for _ in range(settings.k)]
     return _best(answers, [await _score(chain, answer) for answer in answers])
 
@@ -171,7 +171,7 @@ async def enumerate_tags(chain: Chain, settings: TagSettings, _retrieved: Retrie
 
 @dataclass(frozen=True)
 class IterativeSettings(AlgoSettings):
-    """Settings for the number of revisions and of the counterexamples that prompts show."""
+    """Settings for the numbers of revisions and of counterexamples that prompts show."""
 
     n: int = option(5, "answers at most, each a revision of the previous one", ge=1)
     counterexamples: int = option(2, "failing inputs in the prompt", ge=1, le=10)

@@ -43,7 +43,7 @@ class Retriever(Component):
 
 @dataclass(frozen=True)
 class Strategy(Component):
-    """A way from the problem and the retrieved texts to the attempt."""
+    """The step that makes an attempt from the problem and the retrieved texts."""
 
     solve: Callable[[Chain, Any, Retrieved], Awaitable[Generation]]
     needs_verifier: bool = False

@@ -28,7 +28,7 @@ class DryRequest:
 
     @property
     def characters(self) -> int:
-        """The length of the prompt."""
+        """The length of the prompt in characters."""
         return sum(len(message.content) for message in self.prompt.messages)
 
 
@@ -93,7 +93,7 @@ class DryChain:
         return Generation(purpose=Generation.Purpose.RECORDED, text=text, code=text)
 
     async def run_samples(self, _answer: Generation) -> SampleRun:
-        """Return the assumed result, with one failed sample of 100 characters a text."""
+        """Return the assumed result, with one failed sample of 100 characters per text."""
         line = "x" * 100
         failed = () if self._passes else (SampleResult(Verdict.WA, line, line, line, ""),)
         return SampleRun(self._verdict, failed)

@@ -15,7 +15,7 @@ from benchmark.retrieval import SearchCorpus
 T = TypeVar("T")
 
 Role = Literal["student", "tutor"]
-"""The part that a model has in a run: it writes the attempts, or the messages of a tutor."""
+"""The role of a model in a run: the student writes the attempts, and the tutor writes messages."""
 
 Scoring = Literal["pass", "refine", "none"]
 """The score of a chain: pass@k of independent attempts, Refine@K of successive attempts, or none without attempts."""
@@ -42,11 +42,11 @@ class TextLibrary(Protocol):
 
 
 class Chain(TextLibrary, Protocol):
-    """One attempt at one problem from the view of a method: the problem, the texts, a model and a judge."""
+    """One attempt at one problem, as a method sees it: the problem, the texts, a model and a judge."""
 
     task: VisibleProblem
     number: int
-    """0 for the first attempt at the problem, 1 …"""
+    """The number of the attempt at the problem, from 0."""
     prepared: Mapping[str, Any]
     """The record of the method's `Preparation`, fixed when the run started."""
 
@@ -79,11 +79,11 @@ class Chain(TextLibrary, Protocol):
         ...
 
     async def run_samples(self, answer: Generation) -> SampleRun:
-        """Return the result of the answer's program on the samples of the statement, which is judged once."""
+        """Return the result of the answer's program on the samples of the statement. The program is judged once."""
         ...
 
     async def run_hidden(self, answer: Generation) -> HiddenRun:
-        """Return the verdict of the answer's program on all tests, which is judged once, and no test data."""
+        """Return the verdict of the answer's program on all tests, without test data. The program is judged once."""
         ...
 
     async def count_hidden(self, answer: Generation) -> HiddenCount:
@@ -102,7 +102,7 @@ class PlannedRun:
     problems: Sequence[Problem]
     """The problems that can be tested, without their long texts."""
     attempts: int
-    """Chains a problem in each epoch."""
+    """Chains per problem in each epoch."""
     epochs: int
 
 
@@ -192,5 +192,5 @@ class Method:
 
     @cached_property
     def settings(self) -> type[MethodSettings]:
-        """The class with the settings of all components, made at the first use: a run needs the class of one method."""
+        """The class with the settings of all components, made at first use: a run needs only that of its method."""
         return combine_settings(self.name, self.settings_classes)

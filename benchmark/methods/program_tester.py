@@ -92,7 +92,7 @@ class DryProgramTester:
         """Store nothing."""
 
     async def score(self, _answer: Generation) -> VerifierScore:
-        """Return the assumed score, with one failing case of 100 characters a text."""
+        """Return the assumed score, with one failing case of 100 characters per text."""
         cases = () if self._passes else (OracleCase("x" * 100, "x" * 100, "x" * 100, "WA"),)
         return VerifierScore(int(self._passes), self._passes, self._passes, cases)
 
@@ -101,5 +101,5 @@ class DryProgramTester:
         return QUADRATIC
 
     async def difference(self, _slow: str, _program: str) -> Difference:
-        """Return an example with 100 characters a text."""
+        """Return an example with 100 characters per text."""
         return Difference("x" * 100, "x" * 100, "x" * 100)

@@ -89,7 +89,7 @@ async def reflect(chain: Chain, settings: ReflexionSettings, retrieved: Retrieve
 async def _attempt(
     chain: Chain, settings: ReflexionSettings, answers: Sequence[Generation]
 ) -> PreviousAttempt:
-    """Return the last of the answers with the results that the feedback is made of."""
+    """Return the last of the answers with the results that its feedback consists of."""
     samples = await chain.run_samples(answers[-1])
     counted = settings.feedback == "samples+hidden_count"
     hidden = await chain.count_hidden(answers[-1]) if counted else None

@@ -141,7 +141,7 @@ def record_of(corpus: SearchCorpus, hits: Sequence[Hit]) -> dict[str, Any]:
 
 
 def _truncate(context: PromptContext, characters: int) -> PromptContext:
-    """Return the context cut to that many characters: the textbook first, then the least similar problems."""
+    """Return the context cut to this number of characters: the textbook first, then the least similar problems."""
     similar: list[Document] = []
     for document in context.similar:
         text = document.text[:characters]

@@ -37,7 +37,7 @@ class OneOf:
 
 
 def option(default: Any, help: str, *, ge: float | None = None, le: float | None = None) -> Any:
-    """Return a settings field with its default, its line of help and the bounds of its value, both included."""
+    """Return a settings field with its default, its line of help and the inclusive bounds of its value."""
     return Field(default, description=help, ge=ge, le=le)
 
 
@@ -122,7 +122,7 @@ S = TypeVar("S", bound=MethodSettings)
 
 
 def combine_settings(name: str, classes: Sequence[type[MethodSettings]]) -> type[MethodSettings]:
-    """Return a settings class of this name with the fields of all classes; a single class as it is."""
+    """Return a settings class of this name with the fields of all classes, or a single class unchanged."""
     if len(classes) == 1:
         return classes[0]
     # Without the module name pydantic resolves annotations in the module of `type`.

@@ -36,7 +36,7 @@ from judge import Verdict
 Arm = Literal["neutral", "told", "growth", "growth+oracle", "replan"]
 
 STARTS = "slow_programs"
-"""The key of the start programs in the record of a run: for each problem a list with one entry a chain."""
+"""The key of the start programs in the record of a run: for each problem a list with one entry per chain."""
 
 
 @dataclass(frozen=True)

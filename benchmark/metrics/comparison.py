@@ -74,7 +74,7 @@ def paired_difference(
 
 
 class PairedContrast(NamedTuple):
-    """A paired difference with its test. `detectable` is the difference that these problems find at a power of 80 %."""
+    """A paired difference with its test. `detectable` is the difference that the test detects at a power of 80 %."""
 
     difference: PairedDifference
     p: float
@@ -112,7 +112,7 @@ def _newcombe(first: Sequence[float], second: Sequence[float]) -> NamedInterval:
 
 
 def independent_difference(first: float, of_first: Interval, second: float, of_second: Interval) -> Interval:
-    """Return the 95 % interval of the first mean minus the second, which are of different problems.
+    """Return the 95 % interval of the first mean minus the second, for means over different problems.
 
     The distances of the means to the bounds of their own 95 % intervals are combined (the method of variance estimates
     recovery: Zou and Donner 2008, Statistics in Medicine 27:1693).
@@ -123,7 +123,7 @@ def independent_difference(first: float, of_first: Interval, second: float, of_s
 
 
 def problems_needed(difference: float, discordant: float) -> int | None:
-    """Return the problems that a paired test at 5 % needs for this difference at a power of 80 %.
+    """Return the number of problems that a paired test at 5 % needs for this difference at a power of 80 %.
 
     `discordant` is the share of problems that only one of the two solves. Returns None for a difference of 0. Source:
     Connor 1987, Biometrics 43.
@@ -136,7 +136,7 @@ def problems_needed(difference: float, discordant: float) -> int | None:
 
 
 def visible_difference(problems: int, discordant: float) -> float:
-    """Return the smallest difference that a paired test on this number of problems finds with a power of 80 %.
+    """Return the smallest difference that a paired test on this number of problems detects at a power of 80 %.
 
     `discordant` is the share of problems that only one of the two solves. The result is at most 1. Source: Connor 1987.
     """

@@ -18,7 +18,7 @@ SEED = 307
 
 
 _BLOCK = 250
-"""Resamples drawn together, few enough for the cache of the processor."""
+"""Number of resamples drawn at once, small enough for the processor's cache."""
 
 
 class Interval(NamedTuple):

@@ -16,12 +16,12 @@ import numpy as np
 from benchmark.metrics.intervals import Interval, cluster_bootstrap, totals, wilson
 
 FEWEST_FOR_BOOTSTRAP = 60
-"""Problems (or contests) from which the percentile bootstrap is used."""
+"""Smallest number of problems (or contests) for which the percentile bootstrap is used."""
 
 CONFIDENCE = 0.95
 
 POWER = 0.8
-"""The chance that a test finds a difference of the visible size."""
+"""The chance that a test detects a difference of the detectable size."""
 
 IntervalMethod = Literal["wilson", "newcombe", "t", "bound", "bootstrap"]
 
@@ -59,7 +59,7 @@ def paired_proportions(both: int, only_first: int, only_second: int, neither: in
 
 
 def _corrected_correlation(both: int, only_first: int, only_second: int, neither: int) -> float:
-    """Return φ of the table of pairs; a positive numerator is reduced by half the number of pairs, at most to 0."""
+    """Return φ of the table of pairs; a positive numerator is reduced by half the number of pairs, but not below 0."""
     margins = (both + only_first) * (only_second + neither) * (both + only_second) * (only_first + neither)
     if not margins:
         return 0.0
@@ -118,7 +118,7 @@ def problem_t_test(differences: Sequence[float]) -> float:
 
 
 def visible_mean(differences: Sequence[float]) -> float:
-    """Return the mean difference that the t test finds with a power of 80 %, for this number of problems and spread.
+    """Return the mean difference that the t test detects at a power of 80 %, for this number of problems and spread.
 
     The result is at least `zero_spread` and at most 1.
     """

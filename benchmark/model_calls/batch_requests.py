@@ -13,7 +13,7 @@ _LONGEST_REPLY = 16_384
 """Tokens of the longest reply that budgets assume where no limit is set."""
 
 _CHARACTERS_PER_TOKEN = 3.0
-"""Of prompts; a low value, for the most that a request may cost."""
+"""A low value for prompts, so that the most that a request may cost is not underestimated."""
 
 BatchReply = tuple[tuple[StreamEvent, ...], float]
 """The events of a reply, and the seconds that its batch took."""

@@ -1,4 +1,4 @@
-"""The rows of batches, by which a later process waits for the batches of an earlier one."""
+"""The rows of batches, with which a later process finds the batches of an earlier one and waits for them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID

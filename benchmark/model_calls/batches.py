@@ -75,7 +75,7 @@ class BatchHooks:
     """The interface of batches to the rest of the process.
 
     `spending` returns what the run has spent, `open_chains` the number of chains that may still send a request.
-    `on_progress` is called with the number of requests that the provider has, and of those that it has answered.
+    `on_progress` is called with the numbers of submitted and of answered requests.
     `retry` bounds the attempts to create a batch.
     """
 
@@ -306,7 +306,7 @@ class Batches:
             self._add(request)
 
     async def _track(self, batch: Batch) -> None:
-        """Follow the batch from its current state to its results."""
+        """Wait for the end of the batch and deliver its results."""
         if not batch.provider_id and not await self._find(batch):
             for request in self._submitted.pop(batch.pk).values():
                 self._add(request)
@@ -368,7 +368,7 @@ class Batches:
         failed: dict[str, ProviderError] = {}
 
         async def read() -> None:
-            # By its contract these results are a generator.
+            # By contract, these results are a generator.
             async with aclosing(cast("Any", self._provider.batch_results(batch.provider_id))) as results:
                 async for result in results:
                     if isinstance(result.outcome, ProviderError):

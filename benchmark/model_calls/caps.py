@@ -1,7 +1,7 @@
 """Spending caps: whether a call may begin, and what each cap has left.
 
-A cap is compared with the ledger immediately before a call begins. Calls that have begun then are completed, so that
-all processes together exceed a cap by no more than the calls in flight.
+A cap is compared with the ledger immediately before a call begins. Calls in flight are completed, so that all
+processes together exceed a cap by no more than the cost of these calls.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmark.models.spending import MICRO
 from benchmark.providers import ModelSpecError, ProviderError, is_scripted, parse_model_spec
 
 LARGEST = 1_000_000_000
-"""US dollars of the largest cap."""
+"""The largest valid cap in US dollars."""
 
 STUDY = "study:"
 """The beginning of the key of a study."""
@@ -35,14 +35,14 @@ class CapReachedError(Exception):
 
 @dataclass(frozen=True)
 class CapState:
-    """A cap and the known cost that counts in it, in micro-dollars."""
+    """A cap and the known cost that counts towards it, in micro-dollars."""
 
     cap: SpendingCap
     spent: int
 
     @property
     def left(self) -> int:
-        """The micro-dollars until the cap is reached, 0 at least."""
+        """The micro-dollars until the cap is reached; at least 0."""
         return max(0, self.cap.microdollars - self.spent)
 
     @property

@@ -1,4 +1,4 @@
-"""The catalogue of models: rows of LanguageModel that runs, sessions and checks find, make, check and freeze."""
+"""The catalogue of models: finding, creating, checking and freezing rows of LanguageModel."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ class AlreadyRunningError(Exception):
 
 @contextmanager
 def exclusive_lock(work: str) -> Iterator[None]:
-    """Keep other processes from the named work until the block ends. Raises AlreadyRunningError if one holds it.
+    """Keep other processes from the named work until the block ends. Raises AlreadyRunningError if one already does it.
 
-    Read inside the block what is left to do: before it, another process may still do it.
+    Read the remaining work inside the block: another process may still do it before the block begins.
     """
     owner, now = new_owner(), timezone.now()
     Runner.objects.filter(exclusive_key=work).lost(now).delete()
@@ -44,7 +44,7 @@ def exclusive_lock(work: str) -> Iterator[None]:
 def send_heartbeat(owner: str, model_spec: str, run: Run | None = None, waiting: str = "") -> int:
     """Renew the row of this process; return how many processes share the limits of its model, this one included.
 
-    `run` is None outside runs. `waiting` says in words why its calls are delayed.
+    `run` is None outside runs. `waiting` states in words why its calls are delayed.
     """
     limited = "" if run is not None and run.in_batches else model_spec
     now = timezone.now()

@@ -31,7 +31,7 @@ _COUNTS = (
 
 @dataclass(frozen=True)
 class Account:
-    """The model, study and purpose in whose spending a call counts, and the price of the call; None: unknown."""
+    """The model, study and purpose that a call is charged to, and the price of the call; None: unknown."""
 
     model_spec: str
     price: Price | None
@@ -57,7 +57,7 @@ class Account:
 
 
 def today() -> date:
-    """Return the present day in UTC."""
+    """Return the current day in UTC."""
     return timezone.now().astimezone(UTC).date()
 
 

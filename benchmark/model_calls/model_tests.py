@@ -64,7 +64,7 @@ class TestResult:
 
     @property
     def spending(self) -> Spending:
-        """What the call was billed for."""
+        """The call and the tokens that it was billed for."""
         return Spending.of_reply(self.input_tokens, self.output_tokens, self.cached_input_tokens)
 
 
@@ -134,7 +134,7 @@ def request_test(row: LanguageModel, person: User) -> ModelTest:
 
 
 def latest_test(row: LanguageModel) -> ModelTest | None:
-    """Return the latest test of the row's present content, or None."""
+    """Return the latest test of the row's current content, or None."""
     return row.tests.filter(content_hash=row.content_hash).order_by("-pk").first()
 
 
@@ -181,7 +181,7 @@ async def perform_test(test: ModelTest) -> None:
 def _store(
     test: ModelTest, account: Account | None, outcome: TestResult | ProviderError | None, error: str
 ) -> None:
-    """Store the result of a test with its cost, or why there is none; None: the provider was not called."""
+    """Store the result of a test with its cost, or the error. Without an outcome, no cost is recorded."""
     if account is not None and outcome is not None:
         record_cost(account, outcome)
     result = asdict(outcome) if isinstance(outcome, TestResult) else None

@@ -22,7 +22,7 @@ from benchmark.providers import (
 )
 
 CHARACTERS_PER_TOKEN = 3.65
-"""Of English and programs, within 7 % (measured with the tokenizers of GPT-4)."""
+"""For English and programs, accurate to 7 % (measured with the tokenizers of GPT-4)."""
 
 BURST = 6.0
 """Seconds of a limit that may be used at once."""
@@ -43,7 +43,7 @@ class RateLimits:
 
 
 class CellRate:
-    """A limit per minute by the generic cell rate algorithm; `_due` is the time at which everything taken is due."""
+    """A limit per minute by the generic cell rate algorithm; `_due` is the theoretical arrival time."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = 60 / per_minute
@@ -106,7 +106,7 @@ class RateLimiter:
 
 
 class RateLimitedProvider:
-    """A provider whose calls, repeated ones too, wait for the rate limiter; prompts that are too long are refused.
+    """A provider whose calls, including retries, wait for the rate limiter; prompts that are too long are refused.
 
     It counts the calls that broke off: calls without a complete reply that are possibly billed. A call that the
     provider refused before its first event is not counted; a call that this process cancelled is.
@@ -130,7 +130,7 @@ class RateLimitedProvider:
         """See `Provider.stream`."""
         tokens = check_length(messages, parameters, self._context)
         async with self._limiter.acquire(tokens) as correct:
-            # By its contract a provider's stream is a generator.
+            # By contract, a provider's stream is a generator.
             stream = cast("Any", self._provider.stream(model, messages, parameters))
             begun = settled = False
             try:

@@ -93,7 +93,7 @@ class RequestMonitor:
 
 @dataclass
 class SendOutcome:
-    """The result of sending requests; `faults` of the provider by subject. They count against no model."""
+    """The result of sending requests; `faults` are the provider's, by subject; they do not count against the model."""
 
     done: int = 0
     faults: dict[str, str] = field(default_factory=dict)
@@ -109,7 +109,7 @@ async def send_all(
     """Send the requests until all have a reply or a stop is requested, as many at once as the limits allow.
 
     No call begins after the budget is used up or a spending cap is reached; calls in flight are completed. A failed
-    request is counted and left for the next time. Raises ProviderError when the provider cannot be opened.
+    request is counted and left for the next call. Raises ProviderError when the provider cannot be opened.
     """
     limiter = RateLimiter(tracker.limits)
     provider = RateLimitedProvider(open_provider(spec), limiter, tracker.limits)

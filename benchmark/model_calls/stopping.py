@@ -7,7 +7,7 @@ FATAL_KINDS = frozenset({"authentication", "configuration"})
 """Faults that every further call would repeat: the run stops instead of failing item by item."""
 
 PERMANENT_KINDS = frozenset({"bad_request", "not_found"})
-"""Faults that a repetition of the same request would meet: a context overflow, a refused prompt, an unknown model."""
+"""Faults that the same request would cause again: a context overflow, a refused prompt, an unknown model."""
 
 USAGE_UNREPORTED = (
     "the provider does not say how many tokens a reply took: no budget of money or tokens can be kept"
@@ -23,10 +23,10 @@ class StopRequestedError(Exception):
 
 
 class Stop:
-    """A stop request; `reason` is blank until the first request and keeps its reason.
+    """A stop request; `reason` is blank until the first request, whose reason it keeps.
 
     `final` says whether all processes of the run stop, not only this one. `cancels_waits` says whether calls that wait
-    for their repetition give up.
+    to be repeated give up.
     """
 
     def __init__(self) -> None:

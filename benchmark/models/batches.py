@@ -11,7 +11,7 @@ from benchmark.models.runs import Run
 
 
 class Batch(models.Model):
-    """Requests of a run that the provider got together. The row is stored before the provider creates its batch."""
+    """Requests of a run that the provider gets together. The row is stored before the provider creates its batch."""
 
     id = models.UUIDField(
         primary_key=True,

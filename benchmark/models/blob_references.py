@@ -9,7 +9,7 @@ from benchmark.models.rejudging import ProblemVersion
 from benchmark.models.suites import ListedTest, SuiteTest
 
 _TEST_HASHES = slice(2, 4)
-"""The places of the hashes of input and answer in a test of a `ProblemVersion`."""
+"""The indices of the hashes of input and answer in a test of a `ProblemVersion`."""
 
 
 def referenced_digests() -> set[str]:

@@ -5,10 +5,10 @@ import time
 from datetime import timedelta
 
 JUMP = 1.0
-"""Seconds by which the wall clock must leave the monotonic clock to count as a jump. Corrections by NTP are slower."""
+"""Seconds of deviation from the monotonic clock above which the wall clock has jumped. NTP corrects more slowly."""
 
 SETTLING = 7.0
-"""Seconds after the discovery of a jump within which every owner of a lease has renewed it by the new time."""
+"""Seconds after the detection of a jump within which every owner of a lease has renewed it by the new time."""
 
 LONGEST_LEAD = timedelta(seconds=60)
 """How much further in the future than its length a lease may end: clocks of hosts differ a little. A lease that ends

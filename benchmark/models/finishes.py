@@ -57,7 +57,7 @@ def counted(found: Mapping[str, int]) -> dict[str, int]:
 
 
 def count_finishes(replies: QuerySet[Model], text: str = "text") -> dict[str, int]:
-    """Return how many of the replies ended in which way; `text` is the column with the reply."""
+    """Return the number of replies by kind of finish reason; `text` is the column with the reply."""
     kinds = replies.order_by().alias(**finish_terms(text)).annotate(finish=finish_kind())
     return counted(dict(kinds.values_list("finish").annotate(Count("pk"))))
 

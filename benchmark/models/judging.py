@@ -152,7 +152,7 @@ class Judgement(Claimable):
 
     @property
     def first_verdict(self) -> Judgement:
-        """The judgement before every rejudging: the one with the verdict that its session or chain saw."""
+        """The judgement before any rejudging: the one with the verdict that its session or chain saw."""
         found = self
         while found.replaces is not None:
             found = found.replaces

@@ -24,13 +24,11 @@ HEARTBEAT = 2.0
 """Seconds between two renewals of a lease by its owner."""
 
 SEARCH_INTERVAL = 5.0
-"""Seconds between two searches for rows of dead or silent owners, at most. With the time that a search takes, the rows
+"""The most seconds between two searches for rows of dead or silent owners. With the time that a search takes, the rows
 of a process that ended on this host are free within 8 s."""
 
 REPLY_LEASE = timedelta(seconds=6)  # a tutor waits for the reply
-PROCESS_LEASE = timedelta(
-    seconds=7
-)  # with the look of a page every 2 s, a tutor reads of an outage within 10 s
+PROCESS_LEASE = timedelta(seconds=7)  # pages check every 2 s, so a tutor learns of an outage within 10 s
 RUNNER_LEASE = timedelta(seconds=15)
 MODEL_TEST_LEASE = timedelta(seconds=90)  # longer than a test may take; it is not renewed
 JUDGEMENT_LEASE = timedelta(seconds=30)
@@ -55,7 +53,7 @@ class LeasedQuerySet(models.QuerySet[L]):
     def lost(self, now: datetime) -> Self:
         """Return the held rows whose owner ended on this host, or did not renew its lease in time.
 
-        After a jump of the clock, ends of leases count again when living owners have renewed them by the new time.
+        After a jump of the clock, the ends of leases are ignored until living owners have renewed them by the new time.
         """
         held = self.held()
         owners = held.order_by().values_list("owner", flat=True).distinct()
@@ -66,12 +64,12 @@ class LeasedQuerySet(models.QuerySet[L]):
         return held.filter(lost)
 
     def renew(self, now: datetime) -> int:
-        """Prolong the leases of the rows that are held; return their number."""
+        """Renew the leases of the rows that are held; return their number."""
         return self.held().update(lease_until=now + self.model.LEASE)
 
 
 class ClaimableQuerySet(LeasedQuerySet[C]):
-    """Rows with leases that are claimed one after the other."""
+    """Rows that processes claim."""
 
     def waiting(self) -> Self:
         """Return the rows that no process works on."""
@@ -86,11 +84,11 @@ class ClaimableQuerySet(LeasedQuerySet[C]):
         return self.waiting() | self.lost(now)
 
     def release(self) -> int:
-        """Return the held rows to those that wait; return their number."""
+        """Set the held rows to waiting; return their number."""
         return self.held().update(state=self.model.WAITING, owner="", lease_until=None)
 
     def release_lost(self, now: datetime) -> int:
-        """Return rows of dead or silent owners to those that wait; return their number."""
+        """Set the rows of dead or silent owners to waiting; return their number."""
         return self.lost(now).release()
 
 
@@ -181,11 +179,11 @@ class Claimable(Leased):
         return field.get_db_prep_save(value, connection)
 
     def claimed(self) -> ClaimableQuerySet[Self]:
-        """Return the row of this claim: empty after another process has claimed or released it."""
+        """Return a query for the row of this claim, empty after another process has claimed or released it."""
         return self._claimables().filter(pk=self.pk, attempt=self.attempt).held()
 
     def end(self, state: str, **columns: Any) -> bool:
-        """Give the row its last state and these columns; return False, and write nothing, if the claim is lost."""
+        """Set the row's final state and these columns; return False, and write nothing, if the claim is lost."""
         return self.claimed().update(state=state, owner="", lease_until=None, **columns) > 0
 
 
@@ -196,7 +194,7 @@ def renewing(rows: LeasedQuerySet[Any]) -> Iterator[None]:
 
     def renew() -> None:
         while not ended.wait(HEARTBEAT):
-            with suppress(OperationalError, InterfaceError):  # the next renewal may find the database again
+            with suppress(OperationalError, InterfaceError):  # the next renewal may reach the database
                 rows.renew(timezone.now())
             connection.close()
 

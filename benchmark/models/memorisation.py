@@ -52,5 +52,5 @@ class MemoryProbe(StoredReply):
 
     @property
     def score(self) -> float:
-        """The overlap with the own rest beyond that with the rests of other problems, from -1 to 1."""
+        """The overlap with the true rest minus that with the rests of other problems, from -1 to 1."""
         return self.overlap - self.chance

@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 
 OWNER_LENGTH = 120
-"""The most characters of a name."""
+"""The maximum length of a name."""
 
 _SEPARATOR = "/"
 _ENDED = ("Z", "X", "x")
-"""States in `/proc/PID/stat` of processes that have ended and whose parent has not collected their status yet."""
+"""States in `/proc/PID/stat` of ended processes whose parents have not collected their status yet."""
 
 
 def new_owner() -> str:

@@ -78,7 +78,7 @@ class Rejudging(models.Model):
 
 
 class RejudgedProgram(models.Model):
-    """A former judgement with the new one of the same program, and where the program belongs.
+    """A former judgement with the new one of the same program, and the chain or session of the program.
 
     Equal programs that are judged under equal conditions share the new judgement until the rejudging is applied.
     """

@@ -157,7 +157,7 @@ class WorkItem(Claimable):
     WAITING = State.PENDING
     HELD = State.LEASED
 
-    # Its index is the constraint's.
+    # The unique constraint already has an index.
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="items", db_index=False)
     problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="work_items")
     chain = models.PositiveIntegerField(help_text="0 for the first attempt at the problem, 1 …")
@@ -204,7 +204,7 @@ class Generation(models.Model):
         RECORDED = "recorded", "recorded (a reply of another session that the chain begins with, at no cost)"
         TUTOR = "tutor", "tutor (a draft of the tutor's model, never an attempt)"
 
-    # Its index is the constraint's.
+    # The unique constraint already has an index.
     work_item = models.ForeignKey(
         WorkItem, on_delete=models.CASCADE, related_name="generations", db_index=False
     )

@@ -69,7 +69,7 @@ class DailySpend(models.Model):
 
 
 class SpendingCap(models.Model):
-    """The most that a site, a model or a study may spend, in all or each day (UTC)."""
+    """The most that a site, a model or a study may spend, in total or per day (UTC)."""
 
     class Scope(models.TextChoices):
         SITE = "site", "Site"

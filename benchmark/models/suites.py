@@ -94,17 +94,17 @@ class Suite(models.Model):
 
     @property
     def measured(self) -> bool:
-        """Whether known programs were judged on the suite. An oracle's suite may be released before."""
+        """Whether known programs were judged on the suite. An oracle's suite may be released before that."""
         return self.right_total is not None
 
     @property
     def true_positive_rate(self) -> Rate | None:
-        """The share of known right programs that the suite accepts; None before the validation and without any."""
+        """The share of known right programs that the suite accepts; None before the validation or if none are known."""
         return rate(self.right_accepted, self.right_total)
 
     @property
     def true_negative_rate(self) -> Rate | None:
-        """The share of known wrong programs that the suite rejects; None before the validation and without any."""
+        """The share of known wrong programs that the suite rejects; None before the validation or if none are known."""
         return rate(self.wrong_rejected, self.wrong_total)
 
 

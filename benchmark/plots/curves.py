@@ -115,7 +115,7 @@ class _Axes:
 
     @property
     def shown_columns(self) -> Iterator[int]:
-        """The columns whose labels do not cover the one before."""
+        """The columns whose labels do not cover the previous label."""
         last = -1e9
         for x in self._columns:
             if self.across(x) - last >= 7 * len(str(x)) + 6:
@@ -123,12 +123,12 @@ class _Axes:
                 yield x
 
     def across(self, x: float) -> float:
-        """Return the horizontal place of a column."""
+        """Return the horizontal position of a column."""
         span = (self._columns[-1] - self._columns[0]) or 1
         return _LEFT + 24 + (x - self._columns[0]) / span * (_WIDTH - _LEFT - _RIGHT - 48)
 
     def down(self, y: float) -> float:
-        """Return the vertical place of a value."""
+        """Return the vertical position of a value."""
         return _HEIGHT - _BOTTOM - y / self.top * (_HEIGHT - _TOP - _BOTTOM)
 
 
@@ -138,7 +138,7 @@ _SPARK_WIDTH, _SPARK_HEIGHT, _SPARK_EDGE = 64, 18, 2
 def sparkline(values: Sequence[float], top: float = 1.0) -> str:
     """Return a small curve of values from 0 to `top` as an <svg> element; blank for fewer than two values.
 
-    The numbers must be beside it, because readers of screens do not get it.
+    The numbers must be beside it, because screen readers skip the curve.
     """
     if len(values) < 2:
         return ""

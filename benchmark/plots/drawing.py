@@ -15,7 +15,7 @@ KINDS = 5
 class Drawing:
     """The parts of a drawing, in units of its view box. `label` is its text alternative.
 
-    `fixed`: the drawing keeps its size in pixels. `interactive`: it contains links, which readers of pages need.
+    `fixed`: the drawing keeps its size in pixels. `interactive`: it contains links, which screen readers must reach.
     """
 
     width: float

@@ -18,7 +18,7 @@ _LINE, _INTERVAL, _AXIS = 15, 24, 40
 """The height of a line of a name, of an interval, and of the axis with its name."""
 
 _NAME = 34
-"""Letters of a name beside the numbers."""
+"""The most letters in a line of a name."""
 
 _ARROW = 6
 
@@ -27,8 +27,8 @@ _ARROW = 6
 class ValueScale:
     """The format of values: times `factor`, formatted by `form`, with `unit` after the estimate.
 
-    `limits` are the ends of the axis, in shown values; None: those of the values. `no_difference` is the value without
-    a difference; None for values that are not differences.
+    `limits` are the ends of the axis, in shown values; None: those of the values. `no_difference` is the value that
+    means no difference; None for values that are not differences.
     """
 
     factor: float
@@ -170,7 +170,7 @@ class ForestPlot(Plot):
 
 
 class _Axis:
-    """The axis from the lowest to the highest finite value, with the value without a difference."""
+    """The axis from the lowest to the highest finite value, with the value that means no difference."""
 
     def __init__(self, scale: ValueScale, values: Sequence[float]) -> None:
         self._logarithmic = scale.logarithmic
@@ -189,12 +189,12 @@ class _Axis:
         return log10(value) if self._logarithmic else value
 
     def across(self, value: float) -> float:
-        """Return the horizontal place of a value on the axis."""
+        """Return the horizontal position of a value on the axis."""
         low, high = self._place(self.low), self._place(self.high)
         return _EDGE + (self._place(value) - low) / (high - low) * (_WIDTH - 2 * _EDGE)
 
     def cut(self, value: float) -> tuple[float, bool]:
-        """Return the place of a value, and whether it lies beyond the axis, at whose end the place is then."""
+        """Return the position of a value, at most at an end of the axis, and whether the value lies beyond the axis."""
         within = min(max(value, self.low), self.high)
         return self.across(within), within != value
 

@@ -1,4 +1,4 @@
-"""Heat maps of shares: rows below each other, one column for each problem."""
+"""Heat maps of shares: one row below the other, one column for each problem."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _WIDTH, _LINE, _STRIP, _GAP = 400, 15, 22, 8
 """The width, narrow because texts must be readable on a small screen, and the heights of its parts."""
 
 _WIDEST = 20
-"""The width of a column at most."""
+"""The maximum width of a column."""
 
 _NAME = 50
-"""Letters of a line of a name."""
+"""The most letters in a line of a name."""
 
 LEVELS = ("none", "some", "most", "all")
-"""The levels of a share: 0, below a half, from a half, 1. Colour and height of a cell show them."""
+"""The levels of a share: 0, below a half, at least a half, 1. Colour and height of a cell show them."""
 
 _LEGEND_COLUMNS, _LEGEND_LINE = 3, 20
 

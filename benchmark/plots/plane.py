@@ -16,7 +16,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 22, 24, 42
 """The space around the axes: texts must be readable on a small screen, so the drawing is narrow."""
 
 _LEGEND_LINE, _LEGEND_LETTERS = 16, 50
-"""The height of a line of the legend and its letters."""
+"""The height of a line of the legend, and the most letters in it."""
 
 DOLLARS = ValueScale(1, ".3g", " dollars")
 
@@ -42,7 +42,7 @@ class PlanePoint:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanePlot(Plot):
-    """Points in a plane; there is at least one. Both axes contain 0. A value without a difference is a line."""
+    """Points in a plane; there is at least one. Both axes contain 0. The value that means no difference is a line."""
 
     points: Sequence[PlanePoint]
     x_scale: ValueScale
@@ -123,7 +123,7 @@ def _shown(one: PlaneValue, scale: ValueScale) -> str:
 
 
 class _Axis:
-    """An axis over all intervals and 0, between two places of the drawing."""
+    """An axis over all intervals and 0, between two positions in the drawing."""
 
     def __init__(self, estimates: Sequence[PlaneValue], scale: ValueScale, first: float, last: float) -> None:
         ends = [0.0, *(end * scale.factor for one in estimates for end in one if end is not None)]
@@ -134,15 +134,15 @@ class _Axis:
         self._first, self._last, self._factor = first, last, scale.factor
 
     def ticks(self, most: int) -> Iterator[tuple[float, float]]:
-        """Yield the shown value and the place of each grid line."""
+        """Yield the shown value and the position of each grid line."""
         for value in ticks(self._low, self._high, most):
             yield value, self.place(value)
 
     def of(self, value: float) -> float:
-        """Return the place of a value."""
+        """Return the position of a value."""
         return self.place(value * self._factor)
 
     def place(self, shown: float) -> float:
-        """Return the place of a shown value."""
+        """Return the position of a shown value."""
         share = (shown - self._low) / (self._high - self._low)
         return self._first + share * (self._last - self._first)

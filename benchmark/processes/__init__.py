@@ -1,6 +1,6 @@
 """Heartbeats: the rows that say which streamers and workers run, on which host, in which version, and what they do.
 
-Also what web servers, streamers and workers have in common while they run.
+The package also contains what web servers, streamers and workers have in common while they run.
 """
 
 from benchmark.processes.clock import clock_difference, describe_difference, differing_clocks

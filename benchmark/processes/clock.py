@@ -29,7 +29,7 @@ def clock_difference() -> timedelta:
 def differing_clocks() -> dict[str, timedelta]:
     """Return how far the clock of each host is ahead of the database's, for hosts beyond TOLERANCE.
 
-    The heartbeats of running streamers and workers say so.
+    The differences come from the heartbeats of running streamers and workers.
     """
     found: dict[str, timedelta] = {}
     for process in Process.objects.running(timezone.now()):

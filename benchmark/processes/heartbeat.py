@@ -21,7 +21,7 @@ INTERVAL = 3.0
 """Seconds between two heartbeats."""
 
 RETENTION = timedelta(hours=1)
-"""How long the row of an ended process of another host stays."""
+"""How long the row of an ended process on another host is kept."""
 
 
 class Heartbeat:
@@ -33,7 +33,7 @@ class Heartbeat:
         self._since = timezone.now()
 
     def send(self, doing: str) -> None:
-        """Renew the row with the present work in words. Raises DatabaseError."""
+        """Renew the row with the current work in words. Raises DatabaseError."""
         now = timezone.now()
         values = {
             "last_seen": now,
@@ -71,13 +71,13 @@ class Heartbeat:
 
 @contextmanager
 def sending_heartbeats(kind: Process.Kind, doing: Callable[[], str]) -> Iterator[None]:
-    """Send heartbeats from a thread until the block ends. `doing` returns the present work in words."""
+    """Send heartbeats from a thread until the block ends. `doing` returns the current work in words."""
     heartbeat, ended = Heartbeat(kind), threading.Event()
 
     def send() -> None:
         while True:
             close_old_connections()
-            with suppress(DatabaseError):  # the next heartbeat may find the database again
+            with suppress(DatabaseError):  # the next heartbeat may reach the database
                 heartbeat.send(doing())
             if ended.wait(INTERVAL):
                 break

@@ -20,7 +20,7 @@ REQUIRED: dict[str, tuple[Process.Kind, ...]] = {
 
 @dataclass(frozen=True)
 class Outage:
-    """A requirement of which no process runs."""
+    """A requirement that no running process meets."""
 
     name: str
     since: datetime | None
@@ -37,7 +37,7 @@ def outage_of(name: str) -> Outage | None:
 
 
 def outages() -> list[Outage]:
-    """Return the outage of each requirement that no process meets."""
+    """Return the outage of each requirement that no running process meets."""
     return [outage for name in REQUIRED if (outage := outage_of(name)) is not None]
 
 

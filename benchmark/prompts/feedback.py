@@ -78,7 +78,7 @@ class SampleRun:
 
     @property
     def passed(self) -> bool:
-        """Whether there is a program and every sample accepts it."""
+        """Whether there is a program and it passes every sample."""
         return self.verdict is Verdict.AC
 
     @classmethod

@@ -73,7 +73,7 @@ def replan_feedback(task: VisibleProblem, form: PromptFormat) -> str:
 
 
 def growth_feedback(growth: str, form: PromptFormat) -> str:
-    """Return the measured growth in words; without it, that the program was not accepted."""
+    """Return the measured growth in words, or without it the sentence that the program was not accepted."""
     if not growth:
         return form.section("slow/not_shown").text
     return form.section("slow/growth", growth=growth).text
