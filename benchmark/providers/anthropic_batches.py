@@ -1,4 +1,4 @@
-"""Anthropic's Message Batches: one request creates a batch of requests with our ids; the results are lines."""
+"""Anthropic's Message Batches: one call creates a batch of requests with our ids; the results are lines of JSON."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class AnthropicBatches(AnthropicProvider):
     ) -> str | None:
         """See `BatchingProvider.find_batch`; compares the requests' ids, which are known after the end of a batch.
 
-        Every batch of that time with as many requests must therefore end before the result is None.
+        The result is therefore None only after every batch from that time with the same number of requests has ended.
         """
         with self._endpoint.errors(anthropic.AnthropicError):
             async for batch in self._client.messages.batches.list(limit=100):
@@ -75,7 +75,7 @@ class AnthropicBatches(AnthropicProvider):
         return None
 
     async def _contains(self, batch: MessageBatch, names: Collection[str]) -> bool:
-        """Wait for the end of the batch and return whether its first result is one of these requests'."""
+        """Wait for the end of the batch and return whether its first result belongs to one of these requests."""
         batches = self._client.messages.batches
         while (await batches.retrieve(batch.id)).processing_status != "ended":
             await asyncio.sleep(_POLL_SECONDS)
@@ -129,7 +129,7 @@ class AnthropicBatches(AnthropicProvider):
 
 
 def _size(batch: MessageBatch) -> int:
-    """Return the number of its requests."""
+    """Return the number of requests in the batch."""
     counts = batch.request_counts
     return counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
 

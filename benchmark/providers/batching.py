@@ -77,10 +77,10 @@ class BatchingProvider(Provider, Protocol):
     async def find_batch(
         self, marker: str, names: Collection[str], since: datetime, known: Container[str]
     ) -> str | None:
-        """Return the id of a batch that was created with this marker and whose id was not stored; None: there is none.
+        """Return the id of a batch that was created with this marker and whose id was not stored, or None.
 
-        `names` are those of its requests; it was created after `since`; `known` ids belong to other batches. Where the
-        provider stores no marker, the search may last until batches of that time have ended.
+        `names` are the names of its requests. The batch was created after `since`; `known` ids belong to other batches.
+        If the provider stores no marker, the search may last until batches from that time have ended.
         """
         ...
 
@@ -93,5 +93,5 @@ class BatchingProvider(Provider, Protocol):
         ...
 
     async def cancel_batch(self, batch_id: str) -> None:
-        """Stop answering further requests, after which the batch ends. A batch that has ended does not change."""
+        """Cancel the requests that are not answered yet, after which the batch ends. An ended batch does not change."""
         ...

@@ -13,12 +13,12 @@ from benchmark.providers.protocol import Completed, Message, Parameters, StreamE
 
 
 class ConductProvider(ABC):
-    """A provider whose models are conducts. They answer a prompt whole, and always alike."""
+    """A provider whose models are conducts. They answer in one piece, and always in the same way."""
 
     scripted = True
 
     role: ClassVar[str]
-    """What the conducts play, such as "tutor"."""
+    """The role that the conducts play, such as "tutor"."""
     conducts: ClassVar[Collection[str]]
     """The models of the provider."""
     seconds: ClassVar[Mapping[str, float]] = {}

@@ -26,7 +26,7 @@ from benchmark.providers.registry import find_endpoint
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|key)-[\w*.-]+|\bBearer\s+\S+", re.IGNORECASE)
 _CONNECT_TIMEOUT = 10.0  # seconds
 CONNECTIONS = httpx2.Limits(max_connections=1000, max_keepalive_connections=1000, keepalive_expiry=30.0)
-"""No effective bound on the calls in flight; the callers have one."""
+"""No effective limit on the calls in flight; the callers set one."""
 _LONGEST_DETAIL = 400  # characters of the provider's own message
 
 # Exceptions of a client besides its SDK's base class: the transport's errors pass through both SDKs, and invalid data
@@ -36,12 +36,12 @@ _INVALID_DATA = (ValueError, TypeError, AttributeError, LookupError)
 CLIENT_ERRORS = (*_TRANSPORT_ERRORS, *_INVALID_DATA)
 
 _NO_SUCH_ADDRESS = frozenset({404, 405, 501})
-"""Statuses of an address that the server does not have."""
+"""HTTP statuses for a path that the server does not have."""
 
 
 @cache
 def trusted_certificates() -> ssl.SSLContext:
-    """Return the system's certificates, which are loaded once: this blocks the event loop for 40 ms."""
+    """Return the system's certificates, which are loaded once: loading blocks the event loop for 40 ms."""
     return httpx2.create_ssl_context()
 
 

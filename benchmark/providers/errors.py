@@ -57,7 +57,7 @@ _KIND_OF_TYPE: dict[str, ErrorKind] = {
 REFUSED: frozenset[ErrorKind] = frozenset(
     {"configuration", "authentication", "rate_limit", "bad_request", "not_found"}
 )
-"""Kinds of failures after which the provider certainly did nothing. After others it may have."""
+"""Kinds of failures after which the provider certainly did nothing. After others it may have acted."""
 
 
 class ProviderError(Exception):
@@ -104,7 +104,7 @@ def kind_of_failure(status: int | None, types: tuple[str | None, ...]) -> ErrorK
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return the wait in `retry-after-ms` or `Retry-After` (seconds or a date); None without a readable one."""
+    """Return the wait in `retry-after-ms` or `Retry-After` (seconds or a date); None without a readable header."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             wait = float(headers[name]) * unit

@@ -10,7 +10,7 @@ _BOM = b"\xef\xbb\xbf"
 async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the data of each event, with its `data:` lines joined by LF.
 
-    Lines may end with LF, CR or CRLF, and pieces may end anywhere, also within a character. Comments, other fields and
+    Lines may end with LF, CR or CRLF, and pieces may end anywhere, even within a character. Comments, other fields and
     events without data are skipped, as is an event that the end of the stream cuts off.
     """
     rest, data = b"", list[bytes]()

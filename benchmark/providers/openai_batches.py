@@ -144,7 +144,7 @@ class CompatibleBatches(CompatibleProvider, _Batches):
 
 
 async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield whole lines; the SDK's method also splits at line separators of Unicode within a text."""
+    """Yield whole lines; the SDK's method also splits at Unicode line separators within a text."""
     rest = b""
     async for piece in pieces:
         *lines, rest = (rest + piece).split(b"\n")

@@ -57,7 +57,7 @@ class OpenAIClient:
         self._endpoint = endpoint
         # The whole URL: the SDK takes an eighth of a call's time to append a path to its base URL.
         self._url = f"{endpoint.address.rstrip('/')}{self.path}"
-        # Idempotency keys, which the SDK would otherwise draw from the system for each call.
+        # Idempotency keys, which the SDK would otherwise generate from system randomness for each call.
         self._prefix, self._calls = uuid4(), count()
         self._client = openai.AsyncOpenAI(
             api_key=endpoint.key or "none",  # the SDK requires one; servers without keys ignore it
@@ -70,7 +70,7 @@ class OpenAIClient:
         raise NotImplementedError
 
     def reader(self, model: str, request_id: str) -> ReplyReader:
-        """Return a reader of the streamed reply to one request; blank where the server names no request."""
+        """Return a reader of the streamed reply to one request; `request_id` is blank if the server sends none."""
         raise NotImplementedError
 
     def read_whole(self, reply: Mapping[str, Any], request_id: str) -> tuple[StreamEvent, ...]:

@@ -70,7 +70,7 @@ class StudentScript:
     slug: str
     title: str
     phrase: str
-    """Normalised words of the statement that identify the problem where its title is missing."""
+    """Normalised words of the statement that identify the problem if its title is missing."""
     learns_from_examples: bool
     stages: tuple[ScriptStage, ...]
 
@@ -127,7 +127,7 @@ class PracticeProvider:
     scripted = True
 
     def require_model(self, model: str) -> None:
-        """Raise ProviderError (kind "configuration") for another model than `student`."""
+        """Raise ProviderError (kind "configuration") for any model other than `student`."""
         if model != MODEL:
             raise ProviderError(
                 "configuration", f"There is no practice model {model!r}; write practice:{MODEL}."
@@ -139,7 +139,7 @@ class PracticeProvider:
         """Yield the student's reply word by word, PRACTICE_WORD_DELAY seconds (a setting) apart.
 
         Words separated by blanks count as tokens, for the usage and for `max_output_tokens`; other parameters have no
-        effect. Raises ProviderError (kind "configuration") for another model.
+        effect. Raises ProviderError (kind "configuration") for any other model.
         """
         self.require_model(model)
         words = re.findall(r"\s*\S+", reply_to(messages))
@@ -208,7 +208,7 @@ def requests_no_program(text: str) -> bool:
 
 
 def script_named_in(text: str) -> StudentScript | None:
-    """Return the script of the practice problem that a prompt is about; of several the one named first.
+    """Return the script of the practice problem that a prompt is about; of several, the one named first.
 
     Only the text between the last pair of problem markers counts, if there is one, because examples and instructions
     may name other problems.

@@ -55,7 +55,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class TokenUsage:
-    """Tokens that the provider reports; None where it does not.
+    """Tokens that the provider reports; None if it does not.
 
     `input_tokens` include the cached ones and `output_tokens` the reasoning, however the provider counts them.
     """

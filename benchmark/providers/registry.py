@@ -1,4 +1,4 @@
-"""The registry of providers, and the texts that select a model of one: `provider:model`, `provider@endpoint:model`.
+"""The registry of providers, and the texts that select a model: `provider:model`, `provider@endpoint:model`.
 
 Importing this module loads no SDK.
 """
@@ -193,7 +193,7 @@ def provider_names() -> list[str]:
 
 
 def required_settings() -> dict[str, str]:
-    """Return by provider the name of the setting without which it cannot be opened."""
+    """Return, by provider, the name of the setting without which it cannot be opened."""
     return {name: entry.requires for name, entry in PROVIDERS.items() if entry.requires}
 
 
@@ -208,7 +208,7 @@ def draws_by_seed(spec: ModelSpec) -> bool:
 
 
 def address_of(spec: ModelSpec) -> str:
-    """Return the address of the model's server where it differs from the usual one: another server is another model.
+    """Return the address of the model's server, blank for the usual one: another server is another model.
 
     Raises ProviderError (kind "configuration") for an unknown endpoint.
     """
@@ -219,7 +219,7 @@ def address_of(spec: ModelSpec) -> str:
 
 
 _forbidden: list[str] = []
-"""Why this process must not load a provider. Empty: it may."""
+"""The reasons why this process must not open a provider. Empty: it may."""
 
 
 def forbid_providers(reason: str) -> None:

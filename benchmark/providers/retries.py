@@ -190,7 +190,7 @@ async def _events(
             text = halves.pop(type(event), "") + event.text
             if (
                 text and "\ud800" <= text[-1] <= "\udbff"
-            ):  # half a character: the other comes with the next piece
+            ):  # half a character: the other half comes with the next piece
                 text, halves[type(event)] = text[:-1], text[-1]
             if text:
                 yield replace(event, text=storable(text))

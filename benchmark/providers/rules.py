@@ -33,7 +33,7 @@ class ParameterRules:
 
     `fields` are the request fields that the provider's module sets. `least_budget` is the smallest number of reasoning
     tokens; None: the API accepts efforts only. With `fixed_sampling`, a request with reasoning must leave the
-    temperature at 1, `top_p` at 0.95 or more, and `top_k` out.
+    temperature at 1, keep `top_p` at 0.95 or more, and omit `top_k`.
     """
 
     fields: frozenset[str] = frozenset()

@@ -1,8 +1,8 @@
 """`simulated-tutor:CONDUCT`: tutors with a known conduct, which test the guard and the measures of leaks.
 
-They answer the prompts of the automatic tutor (`tutoring/arms/tutor/`) at practice problems. *leaker* pastes the
+They answer the prompts of the automatic tutor (`tutoring/arms/tutor/`) for practice problems. *leaker* pastes the
 official analysis, *paraphraser* gives the solution away in other words, *honest* names the bug of the student's latest
-program, *silent* says the same neutral sentence.
+program, *silent* always says the same neutral sentence.
 """
 
 import json
@@ -19,7 +19,7 @@ _HINT_LEVEL = 3
 
 
 def _leaker(prompt: str) -> tuple[int, str]:
-    """Return the official analysis; without it, the neutral sentence. The level is a lie."""
+    """Return the official analysis; without it, the neutral sentence. The level is false."""
     found = re.search(r"^<analysis>\n(.*?)\n</analysis>$", prompt, re.DOTALL | re.MULTILINE)
     return 2, found.group(1) if found else _NEUTRAL
 
@@ -48,7 +48,7 @@ CONDUCTS: dict[str, Callable[[str], tuple[int, str]]] = {
     "honest": _honest,
     "silent": _silent,
 }
-"""The models of the provider: each returns level and text of the message for a prompt."""
+"""The models of the provider: each returns the level and the text of the message for a prompt."""
 
 
 class SimulatedTutors(ConductProvider):

@@ -29,14 +29,14 @@ HintLevel = Annotated[int, Field(ge=1, le=4, strict=False)]
 """How specific a hint is, as in the codebook: 1 the most general."""
 
 StoppingRule = Literal["last", "samples", "perfect"]
-"""The program that counts: the last; the first that passes the samples, else the last; any that is right."""
+"""The program that counts: the last one; the first that passes the samples, else the last; any that is right."""
 
 _MARKER = re.compile(r"\[hint ([\w-]+)/([\w-]+) level ([1-4])\]")
 _IDEA = re.compile(r"\[idea ([\w-]+)\]")
 _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _SHINGLE = 6
 _QUOTED_SHARE = 0.2
-"""The share of an analysis's sequences of `_SHINGLE` words from which on a message counts as quoting it."""
+"""A message with at least this share of an analysis's sequences of `_SHINGLE` words counts as quoting it."""
 
 
 class WorldError(ValueError):
@@ -252,7 +252,7 @@ def expected_rate(
 
 
 def independent_rate(problem: WorldProblem, generations: int, stopping: StoppingRule = "last") -> float:
-    """Return the probability that one of `generations` independent first programs counts as right (arm `again`)."""
+    """Return the probability that a session of `generations` independent first programs is solved (arm `again`)."""
     if stopping == "last":
         return problem.unaided
     if stopping == "perfect":
@@ -289,7 +289,7 @@ def _quotes(text: str, slug: str) -> bool:
 
 @cache
 def _analysis(slug: str) -> frozenset[tuple[str, ...]]:
-    """Return the sequences of words of the analysis that occur in none of the statement."""
+    """Return the sequences of words of the analysis that do not occur in the statement."""
     statement, solution = (_texts_of(slug, name) for name in ("problem", "solution"))
     return _shingles(solution) - _shingles(statement)
 

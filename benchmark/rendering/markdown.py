@@ -18,7 +18,7 @@ from benchmark.rendering.outline import Outline
 from benchmark.rendering.sanitising import footnote_prefix, plain, sanitise
 
 MAXIMUM_MARKDOWN = 100_000
-"""Characters; a longer text is shown as plain text, and past this length cut, with a notice."""
+"""Characters; a longer text is cut to this length and shown as plain text below a notice."""
 
 _MAXIMUM_FORMULA_LINES = 60
 _REMEMBERED = 1_000

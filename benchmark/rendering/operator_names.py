@@ -1,7 +1,7 @@
 r"""Spacing beside function names in formulas: \log n, 2\max x.
 
-Browsers set a name that is an identifier without any, and one that is an operator with the space of an unknown
-operator, also before a parenthesis. TeX puts a thin space between a name and a letter, number, fraction or other name
+Browsers set a name that is an identifier without any space, and one that is an operator with the space of an unknown
+operator, even before a parenthesis. TeX puts a thin space between a name and a letter, number, fraction or other name
 beside it, and none towards a parenthesis (The TeXbook, chapter 18).
 """
 

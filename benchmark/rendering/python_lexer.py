@@ -17,13 +17,13 @@ _OTHER_WORDS = (
     "and", "in", "is", "not", "or", "def", "class", "from", "import", "lazy", "match", "case", "self", "cls",
     "Ellipsis", "NotImplemented",
 )  # fmt: skip
-"""Words of Pygments' other rules that may be no plain names."""
+"""Words of Pygments' other rules that are not always plain names."""
 
 _STRING_PREFIX = r"""(?![a-zA-Z]{1,2}["'])"""
 
 
 class FasterPythonLexer(PythonLexer):
-    """A lexer that matches blanks, operators and plain names first, most of all tokens.
+    """A lexer that matches blanks, operators and plain names first, which are most of all tokens.
 
     Pygments tries forty rules before them.
     """

@@ -121,7 +121,7 @@ def _own_picture(tag: str, pictures: Mapping[str, str]) -> str:
     address = pictures.get(name)
     if source and address:
         own = tag[: source.start(1)] + html.escape(address) + tag[source.end(1) :]
-        # Without an alternative text (LaTeX has only captions), screen readers skip the file name.
+        # An empty alternative text keeps screen readers from reading the file name (LaTeX has only captions).
         return own if _WORDS.search(tag) else own.replace("<img", '<img alt=""', 1)
     return f"<em>[picture {html.escape(name)} is not shown]</em>"
 

@@ -60,7 +60,10 @@ def find_samples(statement: str) -> list[TextSample]:
 
 
 def _trim(lines: Sequence[str], marker: int, end: int, beside: str) -> range:
-    """Return the lines after the marker without surrounding blank lines, which a value beside it keeps at the start."""
+    """Return the lines after the marker without surrounding blank lines.
+
+    Blank lines at the start remain if a value is on the marker's own line (`beside`).
+    """
     start = marker + 1
     while not beside.strip() and start < end and not lines[start].strip():
         start += 1

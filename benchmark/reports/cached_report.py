@@ -31,10 +31,10 @@ CACHE_VERSION = 6
 """The version of the stored document. A new version makes all stored figures stale."""
 
 LIST_SECONDS = 2.0
-"""The time that one page of a list spends on figures that are not stored."""
+"""Seconds that one page of a list may spend on figures that are not stored."""
 
 _NOT_STORED = ("run", "dataset", "model", "method", "parameters", "manifest", "published", "memory")
-"""Fields that are read from the run and the published tables instead."""
+"""Fields that are not stored: they are read from the run, the published tables and the memory probes."""
 
 
 def item_counts(runs: Sequence[Run]) -> dict[Any, dict[str, int]]:

@@ -230,7 +230,7 @@ def measure(
 ) -> RunFigures:
     """Return the figures of the run in its present state.
 
-    `cutoff`, `usual_price` (as of `measure_usage`) and `failures` override what the run stores and what is known of the
+    `cutoff`, `usual_price` (as in `measure_usage`) and `failures` override what the run stores and what is known of the
     model. `ks` are for pass@k; a refine run always has Refine@1 … Refine@K. Raises TooFewAttemptsError for a k above
     the run's attempts per problem.
     """

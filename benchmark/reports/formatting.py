@@ -34,7 +34,7 @@ _INTERVAL_DESCRIPTIONS = {
 
 
 def samples_only_warning(without: int, problems: int) -> list[str]:
-    """Return the warning that `without` of the problems have no hidden tests; empty if all have them."""
+    """Return the warning that `without` of `problems` problems have no hidden tests; empty if all have them."""
     if not without:
         return []
     return [
@@ -57,7 +57,7 @@ def intervals_used(figures: RunFigures) -> str:
 
 
 def headline(figures: RunFigures) -> str:
-    """Return the headline with its interval, "pass@1 50.00 % [12.00, 88.00]"; of a refine run with the whole curve."""
+    """Return the headline with its interval, "pass@1 50.00 % [12.00, 88.00]"; for a refine run, the curve follows."""
     points = figures.groups[0].points
     if figures.scoring == "refine":
         shares = ", ".join(percent(point.value).removesuffix(" %") for point in points)

@@ -54,7 +54,7 @@ class MemoryDifference:
 
 
 def run_memory(run: Run, cutoff: date | None) -> tuple[MemoryScore, ...]:
-    """Return the scores of the run's problems by that model, for each side of the cutoff with a probe."""
+    """Return the scores of the run's problems by the run's model, for each side of the cutoff with a probe."""
     if cutoff is None:
         return ()
     rows = MemoryProbe.objects.filter(model_spec=run.model_spec, problem__in=run.items.values("problem"))

@@ -17,7 +17,7 @@ from benchmark.reports.cached_report import item_counts
 from benchmark.reports.formatting import format_spent_money
 
 _LATEST = 50
-"""Items from which the rate is estimated."""
+"""The number of latest items from which the rate is estimated."""
 
 _PAUSE = 600.0
 """The fewest seconds without a finished item that count as a pause of the run."""
@@ -27,7 +27,7 @@ _PAUSE_FACTOR = 10
 
 
 class SpentOf(NamedTuple):
-    """The spending of a run of one kind, and the bound of its budget, as texts; `bound` is blank without one."""
+    """One kind of spending of a run, and its bound in the budget, as texts; `bound` is blank without one."""
 
     kind: str
     spent: str
@@ -38,7 +38,8 @@ class SpentOf(NamedTuple):
 class RunProgress:
     """The progress of a run. `failures` counts failed items by kind; `caps` are the spending caps of its calls.
 
-    `seconds_left` is estimated from the latest items; None if no call runs, or without two of them.
+    `seconds_left` is estimated from the items done since the last pause; None with fewer than two of them, during a
+    pause, and for a run that is not open.
     """
 
     total: int
@@ -102,7 +103,7 @@ def failures_by_kind(run: Run) -> Counter[str]:
 
 
 def spending_of(paid: Spending, price: Price | None, budget: RunBudget) -> list[SpentOf]:
-    """Return the cost, and the tokens and calls that the budget bounds."""
+    """Return the cost, and the tokens and calls if the budget bounds them."""
     cost = paid.cost(price)
     found = [
         SpentOf(

@@ -129,7 +129,7 @@ class PublishedRow:
 
     @property
     def cells(self) -> str:
-        """Return the values with the names of their columns; a single value without."""
+        """Return the values with the names of their columns; a single value without its name."""
         if len(self.values) == 1:
             return str(next(iter(self.values.values())))
         return ", ".join(f"{column} {value}" for column, value in self.values.items())

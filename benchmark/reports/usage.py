@@ -23,11 +23,12 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Usage:
-    """The usage of all replies of a run, cached ones included.
+    """The usage of all replies of a run's model, cached ones included.
 
     `seconds` is the total time of calls, `wall_seconds` the time from start to end of the run (None before its end).
-    `cost` is in US dollars, None without a price. It is a lower bound (`cost_at_least`) if the tokens of some
-    generations are unknown or calls were interrupted: these have no complete reply and are possibly billed.
+    `cost` is in US dollars, None without a price or known tokens. It is a lower bound (`cost_at_least`) if the
+    tokens of some generations are unknown or calls were interrupted: these have no complete reply and are possibly
+    billed.
     """
 
     generations: int

@@ -62,7 +62,7 @@ class Author:
 
 
 def generation_of(kind: RepresentationKind, dataset: Dataset, author: Author) -> str:
-    """Return the name of the exclusive lock under which one process generates them, and pays for each once."""
+    """Return the name of the exclusive lock under which one process generates the texts, paying for each once."""
     return f"Writing {kind.name} for {dataset.name} by {author}"
 
 
@@ -147,7 +147,7 @@ def represented_corpus(
 ) -> SearchCorpus:
     """Return the problems with their representations as texts, for similarity search (docs/spec.md 15, ASM).
 
-    Of several representations with different parameters the latest counts. Raises MissingRepresentationError.
+    Of several representations with different parameters, the latest counts. Raises MissingRepresentationError.
     """
     if not kind.generated:
         return problems.holding("statement")

@@ -104,7 +104,7 @@ def whole_number(percentage: float, attempts: int, digits: int, *, cut_off: bool
 
 
 def samples_that_fit(printed: Iterable[tuple[float, int]], most: int) -> list[int]:
-    """Return the sample counts per problem, up to `most`, for which all (percentage, problems) are whole numbers."""
+    """Return the numbers of samples per problem, up to `most`, that can give every printed (percentage, problems)."""
     figures = [
         (percentage, problems, len(repr(percentage).partition(".")[2])) for percentage, problems in printed
     ]

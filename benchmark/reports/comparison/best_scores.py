@@ -9,7 +9,7 @@ from benchmark.reports.comparison.records import ShareOfBest
 
 
 def shares_of_best(first: RunOutcomes, others: Sequence[RunOutcomes]) -> tuple[ShareOfBest, ...]:
-    """Return the shares of each other run; nothing for one other run or without a problem that all runs tried."""
+    """Return the shares of each other run; empty for one other run or without a problem that all runs tried."""
     tried = first.verdicts.keys() & set.intersection(*(set(other.verdicts) for other in others))
     if len(others) < 2 or not tried:
         return ()

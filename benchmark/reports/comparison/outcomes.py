@@ -29,7 +29,7 @@ class ProblemName(NamedTuple):
 class RunOutcomes:
     """The verdicts of a run's finished chains by problem and number of the chain.
 
-    `accepted_at` holds for a refine run the accepted attempt of each chain by problem. `rejected` counts chains that
+    `accepted_at` holds, for a refine run, the accepted attempt of each chain by problem. `rejected` counts chains that
     failed permanently.
     """
 
@@ -74,9 +74,10 @@ SameProblems = Mapping[int, int]
 
 
 def same_problems(runs: Sequence[Run]) -> SameProblems:
-    """Return the problems of the other runs that have identifier and content of a problem of the first run's dataset.
+    """Return the problems of other datasets that are the same as a problem of the first run's dataset.
 
-    Runs of two sites may be on copies of one dataset. Problems without a content hash are never the same.
+    The same problems have the same identifier and content hash; problems without a hash are never the same. Runs of two
+    sites may be on copies of one dataset.
     """
     first = runs[0].dataset_id
     others = {run.dataset_id for run in runs} - {first}

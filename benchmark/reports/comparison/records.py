@@ -121,8 +121,8 @@ class Overlap:
 class ShareOfBest:
     """The score of a run, and its gain over the first run, as shares of the best score and the largest gain.
 
-    The best run is the one with the highest score but for the first run; the problems are those that all runs tried. A
-    share of nothing is None. The sets hold the ratios that a t test over problems does not reject; the best run has
+    The best run has the highest score of all runs but the first; the problems are those that all runs tried.
+    A share of nothing is None. The sets hold the ratios that a t test over problems does not reject; the best run has
     none, since its ratio to itself is 1. The USACO paper gives such shares for smaller corpora ("% of maximum", Table
     7) and does not say which of the two they are.
     """

@@ -1,4 +1,4 @@
-"""Warnings about a pair of runs: everything but the method that may explain a difference."""
+"""Warnings about a pair of runs: everything besides the method that may explain a difference."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -17,7 +17,7 @@ _COMPARED_ENTRIES = {
 """Entries of the manifest that must be equal, with the warning if they differ."""
 
 _LONGEST_VALUE = 60
-"""Characters of a value that a warning quotes."""
+"""Values with fewer characters are quoted in the warning."""
 
 
 def pair_warnings(first: RunOutcomes, other: RunOutcomes, failures: str) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _unusable_figures(first: Run, other: Run) -> list[str]:
 
 
 def _different_attempts(first: RunOutcomes, other: RunOutcomes) -> list[str]:
-    """Return the scores at equal attempts if the runs allow different numbers of attempts."""
+    """Return the warning, with scores at equal attempts, that the runs allow different numbers of attempts."""
     if first.figure == other.figure:
         return []
     k = min(first.k or 1, other.k or 1)

@@ -56,7 +56,7 @@ class Rejudged:
     """The rejudged programs of a file, for the problems in the dataset.
 
     `compared` leaves out programs that failed because of our judge, which `faults` lists. `published` and `ours` are
-    the curves over the problems without such faults; None without any.
+    the curves over the problems without such faults; None if there is no such problem.
     """
 
     dataset: str

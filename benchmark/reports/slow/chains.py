@@ -15,7 +15,7 @@ Key = tuple[str, str]
 """A start program: the id of its problem, and the sha256 of the program as the prompts show it."""
 
 Program = tuple[int, str]
-"""A program of the run: the number of its problem, and the sha256 of its source."""
+"""A program of the run: the key of its problem, and the sha256 of its source."""
 
 
 @dataclass(frozen=True)
@@ -138,14 +138,14 @@ def measure_programs(run: Run) -> None:
 
 
 def _submission(run: Run, item: WorkItem) -> int:
-    """Return the start program of a chain of a run of this site."""
+    """Return the key of the submission of a chain's start program, in a run of this site."""
     return int(run.manifest["prepared"][STARTS][item.problem.external_id][item.chain]["submission"])
 
 
 def _replies(run: Run) -> dict[int, list[_Reply]]:
     """Return the recorded start program and the repairs of each chain, in order.
 
-    The verdict is that on all tests; on the samples where they stopped the judging; NO_CODE without a program.
+    The verdict is that on all tests, that on the samples if they stopped the judging, or NO_CODE without a program.
     """
     found: dict[int, list[_Reply]] = defaultdict(list)
     rows = Generation.objects.filter(work_item__run=run).order_by("work_item", "step")
@@ -166,7 +166,7 @@ def _replies(run: Run) -> dict[int, list[_Reply]]:
 def _programs(
     run: Run, items: Sequence[WorkItem], replies: Mapping[int, Sequence[_Reply]]
 ) -> dict[Program, int]:
-    """Return the stored submissions of the programs of the chains."""
+    """Return the keys of the stored submissions of the programs of the chains."""
     wanted = {
         (item.problem_id, source_hash(one.code)) for item in items for one in replies[item.pk] if one.code
     }
@@ -201,7 +201,7 @@ class _Measurements:
         )
 
     def growths(self, start: int | None, last: int | None) -> tuple[Growth, Growth] | str:
-        """Return the growths of both programs by the newest equal measurement, or why there is none."""
+        """Return both growths by the newest measurement with equal recipe, judge and machine, or why there is none."""
         for name, number in (("start", start), ("last", last)):
             if number is None or number not in self._curves:
                 return f"the growth of the {name} program is not measured"
@@ -266,7 +266,7 @@ def _chain(
 
 
 def _changes(before: Growth, after: Growth) -> tuple[float | None, float | None]:
-    """Return the change of the slope and the speed ratio, by the size argument with the start's largest slope."""
+    """Return the change of the slope and the speed ratio, for the size argument with the start's largest slope."""
     first = before.steepest
     second = next((one for one in after.series if one.parameter == first.parameter), None)
     if second is None:

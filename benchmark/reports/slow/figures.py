@@ -199,7 +199,10 @@ def _corrected(arms: Sequence[SlowComparedArm]) -> list[SlowComparedArm]:
 def _verdict_figures(
     budget: str, common: Sequence[Both], verdict: Callable[[SlowChain], str | None]
 ) -> list[SlowFigure]:
-    """Return conversion, regression and net. `verdict` is that of the arm; that of `slow-told` is its last one."""
+    """Return conversion, regression and net.
+
+    `verdict` returns the verdict of a chain of the arm; for a chain of `slow-told`, the last verdict is used.
+    """
     known, unknown = [], 0
     for one, other in common:
         found = verdict(one)
