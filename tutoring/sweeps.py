@@ -1,4 +1,4 @@
-"""What workers do every few seconds beside their jobs (`settings.WORKER_SWEEPS` lists the functions)."""
+"""Tasks that workers perform every few seconds besides their jobs (`settings.WORKER_SWEEPS` lists the functions)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tutoring.review import stored_figures
 logger = logging.getLogger(__name__)
 
 QUEUE = "background"
-"""The queue that workers serve after runs."""
+"""The queue of background jobs, which workers serve after that of runs."""
 
 _KEEP_FAILED = 3_600
 """Seconds before a job that failed is enqueued again."""
 
 CHECKED_AT_ONCE = 20
-"""Automatic sessions that one sweep checks. A worker must soon look for executions again."""
+"""The most automatic sessions that one sweep checks. A worker must soon look for executions again."""
 
 RETENTION_INTERVAL = timedelta(hours=1)
 """Time between two searches for sessions whose retention period has ended."""
@@ -59,7 +59,7 @@ def check_automatic_sessions() -> None:
 
 
 def enqueue_stale_figures() -> None:
-    """Enqueue the computation of figures over reviewed sessions whose rows have changed, each once."""
+    """Enqueue the computation of figures over reviewed sessions whose rows have changed, each figure once."""
     try:
         for name, version in stored_figures.stale_figures():
             queue = django_rq.get_queue(QUEUE)

@@ -29,7 +29,7 @@ class SessionAction(ABC):
     command: UUID
 
     def execute(self) -> None:
-        """Carry out the command; a command with an id that is recorded already changes nothing.
+        """Carry out the command. If its id is already recorded, change nothing.
 
         Raises PermissionDenied, Session.DoesNotExist, or RefusedError, which is also recorded as an event.
         """

@@ -1,4 +1,4 @@
-"""The one execution of a session on the hidden tests with its verdict, and runs on the samples, which spend none."""
+"""The one execution of a session on the hidden tests with its verdict, and sample runs, which spend no execution."""
 
 from __future__ import annotations
 

@@ -27,12 +27,12 @@ def independent(_view: TutorView) -> Act:
 
 
 def neutral(view: TutorView) -> Act:
-    """Request a program, and after each one say the same neutral sentence."""
+    """Request a program, and after each one send the same neutral sentence."""
     return AskCode(TRY_AGAIN if view.messages_sent else "")
 
 
 def verdict(view: TutorView) -> Act:
-    """Say that the program is not correct, and execute it once it is."""
+    """Say that the latest program is not correct, or execute it if it is correct."""
     if view.program_right:
         return Execute()
     return AskCode(NOT_CORRECT if view.programs else TRY_AGAIN if view.messages_sent else "")
@@ -53,7 +53,7 @@ def with_reference(view: TutorView) -> Act:
 
 
 async def begin_sham(chain: Chain) -> Decide:
-    """Return a function that says hints of other problems, each once, in the order of the run's record."""
+    """Return a function that sends hints of other problems, each once, in the order of the run's record."""
     drawn: Mapping[str, list[list[int]]] = chain.prepared[HINTS]
     keys = drawn[chain.task.id][chain.number]
     texts = await hint_texts(chain, keys)

@@ -43,7 +43,7 @@ _OF_RUN = "run="
 
 @dataclass(frozen=True)
 class LeakSettings(MethodSettings):
-    """Settings of the sessions and of the number of draws. The sampling is that of sessions: the provider's."""
+    """Settings of the sessions and of the number of draws. The default sampling is that of sessions: the provider's."""
 
     temperature: float | None = option(
         None, "randomness of the replies; none leaves it to the provider", ge=0, le=2

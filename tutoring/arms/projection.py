@@ -105,7 +105,7 @@ class _StoredChain:
         role: Role = "student",  # noqa: ARG002
     ) -> Generation:
         answer = next(self._answers)
-        # Other detectors on the site of an imported run would make other decisions of the guard.
+        # Other detectors on the site of an imported run would lead to other decisions of the guard.
         if answer.purpose != purpose or (CONDUCT in self.prepared and answer.prompt_hash != prompt.hash):
             raise ValueError(f"step {answer.step} answers another prompt")
         return answer

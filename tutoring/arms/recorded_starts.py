@@ -19,7 +19,7 @@ from tutoring.models.payloads import (
 )
 
 STARTS = "from_first"
-"""The key of the starts in the record of a run: for each problem a list of session and generations, one a chain."""
+"""The key of the starts in the record of a run: by problem, the session and generations of each chain."""
 
 SESSIONS_LEFT_OUT = "sessions_left_out"
 """The key of the reasons, by session, why no chain begins with it."""
@@ -33,7 +33,7 @@ class RecordedStart:
 
     session: str
     generations: int
-    """The generations of code that the session used."""
+    """The number of code generations that the session used."""
     payloads: tuple[AnyPayload, ...]
 
 

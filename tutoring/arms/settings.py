@@ -25,7 +25,7 @@ OF_PROTOCOL = "protocol"
 
 @dataclass(frozen=True)
 class SessionSettings(MethodSettings):
-    """Settings of the protocol of the sessions. The sampling is that of sessions of people: the provider's."""
+    """Settings of the protocol of the sessions. The default sampling is that of sessions of people: the provider's."""
 
     temperature: float | None = option(
         None, "randomness of the replies; none leaves it to the provider", ge=0, le=2

@@ -64,7 +64,7 @@ class Transcript:
     rules: Rules
     payloads: list[AnyPayload] = field(default_factory=list)
     answers: dict[int, Generation] = field(default_factory=dict)
-    """The generations of the run, by the numbers of their events from 1."""
+    """The generation behind each reply, by the number of the reply's event (from 1)."""
     programs: list[tuple[int, Generation]] = field(default_factory=list)
     """The replies that count as generations of code, with the numbers of their events."""
     end: Execute | GiveUp = field(default_factory=Execute)
@@ -80,7 +80,7 @@ class Transcript:
         self.payloads.append(MessageSent(mode=mode, text=act.text, sent=sent, fresh=fresh, turn=act.turn))  # type: ignore[arg-type]
 
     def receive(self, answer: Generation) -> bool:
-        """Append the reply, as the streamer does; return whether the protocol requests it again without a program."""
+        """Append the reply, as the streamer does; return whether the protocol requests it again, without a program."""
         number, message = next(
             (number, payload)
             for number, payload in reversed(list(enumerate(self.payloads, start=1)))
@@ -136,7 +136,7 @@ class Transcript:
 
     @property
     def replies_without_program(self) -> int:
-        """The number of replies since the last program to messages that requested one."""
+        """The number of replies to messages that requested a program, since the last program."""
         since = self.programs[-1][0] if self.programs else 0
         replies = (one for one in self.payloads[since:] if isinstance(one, ReplyFinished))
         return sum(bool(reply.code_requested) for reply in replies)

@@ -1,4 +1,4 @@
-"""Simulated studies of automatic tutors with known gains and leaks, and drafts with known leaks before the guard.
+"""Simulated studies of automatic tutors with known gains and leaks, and drafts with known leaks for the guard.
 
 The students are those of the world `guidance-60`, with problems drawn from its range. The drafts are passages of the
 practice problems' official analyses and of their right programs.
@@ -85,7 +85,7 @@ def _world(*, leaks: bool, guides: bool) -> TutoredWorld:
 def _leak_studies(
     world: TutoredWorld, generator: np.random.Generator, shape: tuple[int, int]
 ) -> tuple[Values, Values]:
-    """Return right shares of draws: alone (studies × problems), and with messages (studies × problems × sessions)."""
+    """Return shares of right draws: alone (studies × problems), and with messages (studies × problems × sessions)."""
     unaided = world.chances(generator, world.unaided, shape)
     extra = world.leaked - world.unaided
     alone = generator.binomial(DRAWS, unaided) / DRAWS
@@ -180,7 +180,7 @@ def _right_programs(package: Path) -> list[str]:
 
 
 def _pieces(parts: Sequence[str], length: int, joint: str) -> list[str]:
-    """Return the parts in consecutive pieces of this length, without a shorter rest."""
+    """Return consecutive pieces of `length` parts each; a shorter rest at the end is left out."""
     return [joint.join(parts[at : at + length]) for at in range(0, len(parts) - length + 1, length)]
 
 
@@ -244,7 +244,7 @@ def _guard_cells() -> list[Cell]:
 
 @calibrates("tutor", "95 % intervals of leak index and gain, and what guard and yardstick find")
 def cells() -> Sequence[Cell]:
-    """Return the cells: leaks and gains of tutors with known conduct, and the guard before drafts with known leaks."""
+    """Return the cells: leaks and gains of tutors with known conduct, and refusals of drafts with known leaks."""
     leaking, honest = _world(leaks=True, guides=True), _world(leaks=False, guides=True)
     silent = _world(leaks=False, guides=False)
     found = []

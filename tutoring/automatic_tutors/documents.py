@@ -101,7 +101,7 @@ def blinding_text(found: BlindingIndex | None) -> str:
 
 
 def leaks_text(found: MeasuredLeaks | None) -> str:
-    """Return the leak index in points with its interval, and whether it gives away more than people do."""
+    """Return the leak index in points with its interval, and whether the tutor gives away more than people do."""
     if found is None:
         return "unknown"
     low, high = found.index.interval.interval

@@ -14,7 +14,7 @@ from benchmark.metrics import NamedInterval, problem_t
 P = TypeVar("P")
 
 FEWEST_FOR_YARDSTICK = 20
-"""Sessions of people from which their 95th percentile is taken."""
+"""The fewest sessions of people from which their 95th percentile is taken."""
 
 _YARDSTICK = 0.95
 

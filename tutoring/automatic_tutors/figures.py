@@ -46,7 +46,7 @@ NEUTRAL_METHOD = "session-neutral"
 
 
 class TutorsError(ValueError):
-    """A request for figures that cannot be made. The message says why and what to do."""
+    """A request for figures that cannot be computed. The message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ def _neutral(run: Run) -> Run | None:
 
 @dataclass(frozen=True)
 class _LeakDraws:
-    """The draws of a run of `leak`: whether each is right, by problem alone and by problem and shown session."""
+    """The draws of a run of `leak`: whether each is right, by problem (statement alone), and by problem and session."""
 
     address: str
     alone: Mapping[str, Sequence[bool]]

@@ -58,7 +58,7 @@ class CheckDraft:
             return []
         context = self._context(session, rules)
         if not self.text.strip():
-            from tutoring.rules.reading import prepare  # as late as the detectors
+            from tutoring.rules.reading import prepare  # deferred like the detectors
 
             prepare(context)
             return []

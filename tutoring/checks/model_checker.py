@@ -20,7 +20,7 @@ from tutoring.rules.rule_set import RuleSet
 NAME, VERSION = "model-checker", 1
 
 MOST_FINDINGS = 10
-"""Findings of one draft that are kept. An answer with more is a loop."""
+"""The most findings of one draft that are kept. An answer with more is a loop."""
 
 _LONGEST_REASON = 300
 

@@ -102,7 +102,7 @@ def _spending(reply: ModelReply) -> Spending:
 
 
 def _below_cap(account: Account, paid: Mapping[int, ModelReply]) -> Callable[[], bool]:
-    """Return a function that returns whether the replies paid for now leave something of every spending cap."""
+    """Return a function that returns whether the replies in `paid` cost less than every spending cap leaves."""
     left = caps.dollars_left(account)
     if left is None:
         return lambda: True
@@ -121,7 +121,7 @@ async def _call_all(
     replies: dict[int, ModelReply],
     may_call: Callable[[], bool],
 ) -> None:
-    """Store the reply to each prompt under the prompt's number, while calls may begin. Raises ProviderError."""
+    """Store the reply to each prompt by number; no call begins once `may_call` is false. Raises ProviderError."""
     provider = open_provider(spec)
     limit = asyncio.Semaphore(MAXIMUM_CONCURRENT_CALLS)
     retry = RetryPolicy(announce=_log_retry)

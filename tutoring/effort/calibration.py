@@ -1,4 +1,4 @@
-"""Simulated studies with a known learning slope, and known minutes and dollars for each solved problem."""
+"""Simulated studies with a known learning slope, and known minutes per solved problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZES = (12, 18, 40)
 class LearningWorld:
     """Tutors with skills and slopes of their own, and problems of different difficulty.
 
-    Each of `tutors` holds `sessions` sessions on problems of their own choice by chance, in random order. `binary`
+    Each of `tutors` holds `sessions` sessions on randomly chosen problems, in random order. `binary`
     outcomes are solved or not; others are minutes.
     """
 
@@ -57,7 +57,7 @@ def _slope(world: LearningWorld, inside: str) -> Cell:
 
 
 def _ratio(problems: int, sessions: int) -> Cell:
-    """Return the cell of minutes for each solved problem: harder problems take longer and are solved less."""
+    """Return the cell of minutes per solved problem: harder problems take longer and are solved less."""
     minutes_mean, rate = 12.0, 0.5
     truth = minutes_mean / rate
 

@@ -1,4 +1,4 @@
-"""The figures of effort: minutes and dollars for each solved problem, the cost plane, and learning inside a study.
+"""The figures of effort: minutes and dollars per solved problem, the cost plane, and learning inside a study.
 
 No figure ranks people: a ranking by speed would reward hints that give the solution away.
 """
@@ -27,13 +27,13 @@ from tutoring.studies.analysis import StudyData, results_unlocked
 from tutoring.studies.estimation import Contrast, contrast
 
 FEWEST_PEOPLE = 5
-"""Tutors from which the figures of a group are shown to people who are not admins."""
+"""The fewest tutors of a group whose figures are shown to people who are not admins."""
 
 NEUTRAL = "session-neutral"
 
 
 class EffortError(ValueError):
-    """A request for figures that cannot be made. The message says why and what to do."""
+    """A request for figures that cannot be computed. The message says why and what to do."""
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from benchmark.metrics import POWER, Interval, t_quantile
 
 FEWEST_TUTORS, FEWEST_SESSIONS = 5, 8
-"""Tutors, and sessions of each, from which a slope is shown."""
+"""The fewest tutors, and sessions of each, for which a slope is shown."""
 
 
 _EXPLAINED = 1e-9
-"""Share of the squares of places below which nothing of them is left."""
+"""Share of the sum of squares of places below which the effects count as explaining all places."""
 
 
 class OrderedSession(NamedTuple):

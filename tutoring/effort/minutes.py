@@ -10,7 +10,7 @@ from tutoring.models import Event
 from tutoring.models.payloads import ReplyFinished
 
 LONGEST = 120.0
-"""Seconds between a reply and the next message that count at most."""
+"""The most seconds between a reply and the next message that count."""
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from tutoring.models.payloads import ModelDraft, ReplyFinished
 from tutoring.sessions.spending import account_of_reply
 
 VERSION = 1
-"""The version of the derivation. A new version derives all rows again."""
+"""The version of the derivation. With a new version, workers derive all rows again."""
 
 AT_ONCE = 20
-"""Sessions that one sweep derives. A worker must soon look for executions again."""
+"""The most sessions whose effort one sweep derives. A worker must soon look for executions again."""
 
 
 def missing_efforts() -> QuerySet[Session]:

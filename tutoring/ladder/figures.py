@@ -49,7 +49,7 @@ NEUTRAL = f"{PREFIX}neutral"
 
 
 class LadderError(ValueError):
-    """A request for figures that cannot be made. The message says why and what to do."""
+    """A request for figures that cannot be computed. The message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ def _warnings(study: Study | None, *, simulated: bool) -> list[str]:
 
 
 def _differing_settings(study: Study) -> list[str]:
-    """Return what differs between the arms of people beside the cap."""
+    """Return what differs between the arms of people besides the cap."""
     arms = list(study.arms.filter(kind=Arm.Kind.HUMAN).select_related("protocol"))
     rules = [dict(arm.protocol.rules) for arm in arms if arm.protocol]
     names = {name for one in rules for name in one} - {"title", "level_cap"}

@@ -10,7 +10,7 @@ from tutoring.models import Session, Study
 
 
 def find_study(text: str) -> Study:
-    """Return the study of that NAME, or NAME@VERSION for an older version. Raises CommandError with the studies."""
+    """Return the study of that NAME, or NAME@VERSION for an older version. Raises CommandError, listing all studies."""
     name, at, version = text.partition("@")
     rows = Study.objects.filter(name=name)
     if at:

@@ -258,7 +258,7 @@ class ReplyFinished(Payload):
     """Seconds between the scheduled time and the end of the reply; null without a schedule."""
     masked: list[MaskedPassage] = []
     blocks: list[dict[str, Any]] = []
-    """Blocks beside the text that the next request to the provider sends back: signed thinking, encrypted reasoning."""
+    """Blocks besides the text that the next request returns to the provider: signed thinking, encrypted reasoning."""
 
 
 class ReplyRestarted(Payload):
@@ -311,7 +311,7 @@ class VerdictRecorded(Payload):
     """The program was judged. `failed_test` counts from 1; `time` is in CPU seconds.
 
     `near_limit`: a slightly different time would have changed the verdict. `time_factor` multiplied the time limit
-    besides the factor of the language. Both are None in older records.
+    in addition to the factor of the language. Both are None in older records.
     """
 
     KIND = EventKind.VERDICT

@@ -151,7 +151,7 @@ class ReviewOutcome(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["session", "rule_set"], name="one_review_outcome_per_rule_set")
         ]
-        # Holds all that pages count, and all that tells whether stored figures are those of now.
+        # Holds all columns that pages count, and all that show whether stored figures are current.
         indexes = [models.Index(fields=["rule_set", "verdict", "session", "revision"])]
 
     def __str__(self) -> str:

@@ -162,7 +162,7 @@ class Session(models.Model):
         indexes = [
             models.Index(fields=["-recorded_at"]),
             models.Index(fields=["tutor", "-recorded_at"]),
-            # Holds all that selects the sessions of people for the figures of arms.
+            # Holds all columns that select the sessions of people for the figures of arms.
             models.Index(fields=["origin", "state", "number", "outcome", "problem", "protocol"]),
             # The few sessions that figures leave out. Figures read them instead of a column of every session.
             # SQLite reads an index alone only if it holds the columns of its condition too.
@@ -173,7 +173,7 @@ class Session(models.Model):
             models.Index(
                 fields=["tutor", "problem"], name="open_session", condition=~models.Q(state="closed")
             ),
-            # Holds all that the queue counts of sessions which reviews name.
+            # Holds all columns that the review queue reads of sessions with reviews.
             models.Index(fields=["id", "origin", "tutor", "invalidated"], name="session_by_key"),
             # Its size is the number of sessions that may be reviewed.
             models.Index(

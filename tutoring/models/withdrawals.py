@@ -11,7 +11,7 @@ from tutoring.models.append_only import AppendOnlyModel
 
 
 class Withdrawal(AppendOnlyModel):
-    """Sessions that were erased together: a person's, after the consent was withdrawn, or those of an old age.
+    """Sessions that were erased together: a person's, after consent was withdrawn, or those past the retention period.
 
     The row names no person. A backup that is older than the row is restored without the erased content
     (tutoring.withdrawal.register).

@@ -1,6 +1,6 @@
 """Notifications that rows have changed, sent through the message server. They may be lost.
 
-The rows in the database are the truth; receivers of a notification read them. Streamed text is sent with its
+The rows in the database are authoritative; receivers of a notification read them. Streamed text is sent with its
 notification, so that a receiver that has all earlier chunks does not read the database for it.
 """
 

@@ -44,7 +44,7 @@ class ChunkBroadcaster:
         if not self._subscribers and self._listener is not None:
             self._listener.cancel()
             self._listener = (
-                None  # cancellation takes a while; a subscriber that comes meanwhile needs a new task
+                None  # cancellation takes a while; a subscriber that joins meanwhile needs a new task
             )
 
     async def _listen(self) -> None:

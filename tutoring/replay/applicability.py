@@ -32,7 +32,7 @@ LABELS_EACH = 2
 """Reviewers who label a placement."""
 
 RANDOM_SHARE = 0.2
-"""The share of the placements that are not near which is labelled too."""
+"""The share of the placements whose fit is not "near" that is labelled too."""
 
 VALUES: tuple[str, ...] = tuple(ApplicabilityLabel.Value.values)
 

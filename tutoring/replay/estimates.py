@@ -107,7 +107,7 @@ CONTRASTS: Mapping[str, tuple[Arm, Arm]] = {
     "content gain": ("hint", "sham"),
     "verdict gain": ("verdict", "neutral"),
 }
-"""The gains by name: what the hint adds to a further try, to any hint, and a stated verdict to a further try."""
+"""The gains by name, each as two arms: a gain is the rate of the first arm less that of the second."""
 
 
 def gain(name: str, placed: Iterable[Placed]) -> Gain | None:
@@ -141,7 +141,7 @@ def misfit_harm(placed: Iterable[Placed]) -> Gain | None:
 def history_gain(transplanted: Iterable[Placed], own: Iterable[Placed]) -> Gain | None:
     """Return the gain of transplants less that at own programs with the same failure signature, on common problems.
 
-    It shows whether a model uses hints otherwise after the dialogue of another model. None without a common problem.
+    It shows whether a model uses hints differently after the dialogue of another model. None without a common problem.
     """
     groups = [transplanted, (one for one in own if one.fit == "same")]
     counted = [[one for one in group if "hint" in one.rates and "neutral" in one.rates] for group in groups]

@@ -28,10 +28,10 @@ VERSION = 1
 """The version of the stored document. A new version makes all stored counts stale."""
 
 AT_ONCE = 4
-"""Runs that one sweep counts. A worker must soon look for executions again."""
+"""The most runs that one sweep counts. A worker must soon look for executions again."""
 
 Chains = Mapping[int, Mapping[str, int]]
-"""By problem: how many chains have which `Session.program_outcomes`."""
+"""By problem: the number of chains with each value of `Session.program_outcomes`."""
 
 Counts = Mapping[int, Sequence[int]]
 """By problem: the number of chains, and the numbers of solved ones under each of STOPPING_RULES."""
@@ -54,7 +54,7 @@ class CountedChains:
 
     @cached_property
     def chains(self) -> Chains:
-        """By problem: how many chains have which `Session.program_outcomes`."""
+        """By problem: the number of chains with each value of `Session.program_outcomes`."""
         return self.load()
 
     def solved_and_all(self, rule: StoppingRule) -> tuple[list[int], list[int]]:

@@ -130,7 +130,7 @@ def arm_rate(arm: ArmRows, rule: StoppingRule) -> Rate:
 
 @lru_cache(maxsize=64)
 def _paired_contrast(first: tuple[float, ...], second: tuple[float, ...], binary: bool) -> PairedContrast:
-    """Return `paired_contrast`. Most contrasts of a page are those of its last view."""
+    """Return `paired_contrast`, cached: most contrasts of a page are the same as in its last view."""
     return paired_contrast(first, second, binary=binary)
 
 
@@ -241,7 +241,7 @@ def equivalent(again: ArmRows, people: Tallies) -> EquivalentFigure | None:
 def cut_pairs(
     neutral: ArmRows, people: Sequence[HumanSession], rule: StoppingRule
 ) -> dict[int, list[tuple[float, float]]]:
-    """Return for each session of a person its outcome and that of the neutral chains cut at as many generations."""
+    """Return the outcome of each session of a person, and that of the neutral chains cut at its generations."""
     pairs: dict[int, list[tuple[float, float]]] = {}
     for session in people:
         outcomes = neutral.chains.get(session.problem)

@@ -20,13 +20,13 @@ CSV_COLUMNS = (
 
 
 def difference_text(mean: float, low: float, high: float, detectable: float | None) -> str:
-    """Return shares as points: "+12 (-3 to +27), detectable from 30"; None for a difference that is significant."""
+    """Return a difference in points: "+12 (-3 to +27), detectable from 30". `detectable`: None if significant."""
     shown = f"{100 * mean:+z.0f} ({100 * low:+z.0f} to {100 * high:+z.0f})"
     return shown if detectable is None else f"{shown}, detectable from {100 * detectable:.0f}"
 
 
 def range_text(ranges: Sequence[Range], *, factor: float = 1, unit: str = "", digits: int = 0) -> str:
-    """Return ranges in words: "12 to 40", "12 or more", "any value", "none". `digits` are those after the point."""
+    """Return ranges in words: "12 to 40", "12 or more", "any value", "none". `digits` counts decimals."""
     if not ranges:
         return "none"
     return " or ".join(_range(one, factor, unit, digits) for one in ranges)

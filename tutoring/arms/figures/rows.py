@@ -64,7 +64,7 @@ _UNCOUNTED = "of a rehearsal, or of a study that still runs"
 """The reason of sessions that no page links to, because studies conceal them."""
 
 LINKED_SESSIONS = 60
-"""Sessions that an address names at most."""
+"""The most sessions that an address names."""
 
 
 class ComparedProblem(NamedTuple):
@@ -83,7 +83,7 @@ class ComparedProblem(NamedTuple):
 
 
 class ArmsError(ValueError):
-    """A request for figures that cannot be made. The message says why and what to do."""
+    """A request for figures that cannot be computed. The message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class ComparedRows:
 def sessions_address(sessions: Sequence[UUID], *, otherwise: str = "") -> str:
     """Return the address of the list of these sessions of people.
 
-    If they are none or too many for an address: that of the sessions that fit the text `otherwise`; blank without it.
+    Without sessions, or with too many for an address, return the address of those that fit `otherwise`, or blank.
     """
     if not sessions or len(sessions) > LINKED_SESSIONS:
         return filter_address(otherwise) if otherwise else ""
@@ -206,7 +206,7 @@ def later_attempts(text: str, sessions: SessionQuerySet) -> list[LeftOut]:
 
 
 def no_sessions(text: str, left_out: Sequence[LeftOut]) -> str:
-    """Return the sentence that no session of a person fits the text, with those that were left out."""
+    """Return a sentence which says that no session of a person fits the text, and names those that were left out."""
     found = "; ".join(f"{one.counted} {one.reason}" for one in left_out)
     return f"No session of a person fits {text!r}.{f' Left out: {found}.' if found else ''}"
 
@@ -320,7 +320,7 @@ def _changed_runs(runs: Sequence[Run], problems: Iterable[ComparedProblem]) -> f
 def _problem_hashes(
     runs: Sequence[Run], changed: frozenset[UUID], problems: Mapping[int, ComparedProblem]
 ) -> dict[int, str]:
-    """Return the content hash of each problem in the first run that has sessions on it.
+    """Return the content hash of each problem: that in the first changed run with verdicts on it, else the current one.
 
     All problems of a run have the versions of its start. While the dataset is unchanged these are the current ones.
     """
@@ -406,7 +406,7 @@ def _leave_out_changed_problems(arm: ArmRows, hashes: Mapping[int, str], left_ou
 
 
 _PERMANENT = "permanent"
-"""The state of failed work items that are not tried again."""
+"""The state of failed work items that are not retried."""
 
 
 def _states_of_items(runs: Sequence[Run]) -> dict[UUID, Counter[str]]:

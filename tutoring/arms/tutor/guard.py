@@ -17,7 +17,7 @@ LONGEST = 600
 """Characters of the longest message of a tutor's model."""
 
 CAP, CODE, LENGTH, EXECUTE = "cap", "code", "length", "execute"
-"""Clauses of the guard beside those of the codebook."""
+"""Clauses of the guard in addition to those of the codebook."""
 
 _MOST_QUOTED = 200
 

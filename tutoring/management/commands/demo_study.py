@@ -163,7 +163,7 @@ def _people(names: list[str], role: Role) -> list[User]:
 
 
 def _protocol(name: str, title: str = "", **changes: Any) -> str:
-    """Return name and version of the preset without the even pace of replies: nobody reads these."""
+    """Return name and version of the preset without the even pace of replies, because no person reads them."""
     preset = PRESETS["usaco-2024"]
     title = f"{preset.title}, {title or 'without a pace of replies'}"
     pace = {"characters_per_second": None, "seconds_to_first_word": None}

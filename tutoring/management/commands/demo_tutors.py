@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, **_: Any) -> None:
         call_command("prepare", stdout=self.stdout, stderr=self.stderr)  # the site may be a new clone
-        # The newest version now: of the runs that other demonstrations held, those under it alone are comparable.
+        # Runs are comparable only under one version; other demonstrations may have held runs under another one.
         protocol = f"protocol={PROTOCOL}@{find_protocol(PROTOCOL).version}"
         self._run("session-neutral", protocol)
         tutored = [

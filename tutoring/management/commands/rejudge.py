@@ -43,7 +43,7 @@ _LOOK_INTERVAL = 1.0
 """Seconds between two looks at the progress of the workers."""
 
 _SHOWN = 30
-"""Changed programs, or sessions, that the text lists; `--json` lists all."""
+"""The most changed programs, or sessions, that the text lists; `--json` lists all."""
 
 
 class Command(BaseCommand):
