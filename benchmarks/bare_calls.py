@@ -29,7 +29,7 @@ MODEL = "stub"
 
 
 class Cost(NamedTuple):
-    """CPU milliseconds of each call, and calls a second."""
+    """CPU milliseconds of each call, and calls per second."""
 
     milliseconds: float
     rate: float

@@ -3,11 +3,11 @@
     python -m benchmarks.chat [--chats N] [--rate N] [--seconds N] [--paragraph N]
 
 Every token is the time at which the provider sent it; a reader of the session's socket computes the delay. Paragraphs
-of 40 tokens are rendered when they have ended, as in a real reply. The floor is
-the delay of the same tokens that as many clients read from the provider itself. Target: 50 chats at 50 tokens a second
-with a 95th percentile of at most 100 ms on two cores, load generator included. The CPU time of Hintbench's processes
-depends less on other load; it is printed for each message that a browser received. The protocol shows text as it
-arrives; a blind protocol would add its own schedule.
+of 40 tokens are rendered when they have ended, as in a real reply. The floor is the delay of the same tokens that as
+many clients read from the provider itself. Target: 50 chats at 50 tokens per second with a 95th percentile of at most
+100 ms on two cores, load generator included. The CPU time of Hintbench's processes depends less on other load; it is
+printed for each message that a browser received. The protocol shows text as it arrives; a blind protocol would add its
+own schedule.
 
 Then all chats stream again, and the tutors of some stop their replies. The measured times are those from the press to
 the page that shows the stop, and to the end of the connection, which the provider notices with its next token. Target:

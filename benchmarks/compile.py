@@ -85,7 +85,7 @@ def judged(language: Language, number: int) -> float:
 
 
 def plain(number: int) -> float:
-    """Return the seconds that g++ takes outside of the sandbox."""
+    """Return the seconds that g++ takes outside the sandbox."""
     with tempfile.TemporaryDirectory() as folder:
         source, program = (Path(folder) / name for name in ("main.cpp", "program"))
         source.write_text(SOURCE % number)

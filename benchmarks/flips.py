@@ -94,7 +94,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of a corpus: of `parts` equal ones the one with this number, counted from 1."""
+    """One of `parts` equal shares of a corpus; `number` counts from 1."""
 
     number: int
     parts: int

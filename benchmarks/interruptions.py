@@ -4,11 +4,11 @@
                                        [--kill NAMES]
 
 The script starts all processes of Hintbench as ./run does, with the fake provider of the tests. At random times it
-kills the client or another process with SIGKILL; the supervisor restarts processes, the script restarts the client.
+kills the client or another process with SIGKILL; the supervisor restarts processes, and the script restarts the client.
 The provider pauses replies until the kill, so that each kill interrupts calls. At the end every chain must be finished
-and the rows must equal those of an undisturbed run. The provider must have received every prompt as often as then, and
-at most one extra call for each call that was in flight when a worker or PostgreSQL was killed. Otherwise the exit
-status is 1.
+and the rows must equal those of an undisturbed run. The provider must have received every prompt as often as in that
+run, and at most one extra call for each call that was in flight when a worker or PostgreSQL was killed. Otherwise the
+exit status is 1.
 
 --kill names the processes that are killed, such as valkey,postgresql. PostgreSQL, which needs --postgres, starts again
 after a second, in which replies arrive.
@@ -17,8 +17,9 @@ With --arm the run has 108 chains of `session-neutral` with five replies each. E
 session, and the sessions and events are compared too.
 
 With --sessions, N people hold sessions during the disturbed run, through pages and sockets: two messages for programs
-and one execution each. At the end every message must have its reply, every execution its verdict, and each list of
-events numbers without gaps. The provider may have received an extra call only for a reply whose streamer was killed.
+and one execution each. At the end every message must have its reply and every execution its verdict, and the numbers
+of each list of events must have no gaps. The provider may have received an extra call only for a reply whose streamer
+was killed.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     python -m benchmarks.judge --load N [--part PART …] [--share I/N] [--repeat N] [--packages DIR …]
 
 With --load the command prints verdict flips beside N busy processes instead (`benchmarks.flips`), of every part and all
-programs, or of one share of them: those of the shares 1/3, 2/3 and 3/3 are all.
+programs, or of one share of them: the shares 1/3, 2/3 and 3/3 together contain all programs.
 
 This Python starts the bare process with posix_spawn. Recipes alternate in random order, each with ten runs in a row as
 for the tests of a submission; figures are medians. The exit status is 1 if a target is missed, which is not significant
@@ -53,7 +53,7 @@ ROUNDS = 3
 """Each kind of series runs for SECONDS in each round; the kinds take turns."""
 
 SHARE_OF_SERIES = 0.85
-"""Target of ten tests a submission, as a share of a long series of tests."""
+"""Target of ten tests per submission, as a share of a long series of tests."""
 
 IN_A_ROW = 10
 
@@ -151,7 +151,7 @@ def tests(state: str, rounds: int, targets: tuple[float | None, ...]) -> Iterato
 
 
 def throughput() -> Iterator[Row]:
-    """Measure trivial tests a second on two cores: in a long series, and ten tests a submission."""
+    """Measure trivial tests per second on two cores: in a long series, and ten tests per submission."""
     with ProcessPoolExecutor(CORES) as pool:
         for language, target in (("cpp", 1200), ("python", 900)):
             kinds = (bare_for_a_while, run_for_a_while, grade_for_a_while)
@@ -295,7 +295,7 @@ def judged(container: Container, program: CompiledProgram, *, fork: bool) -> Cal
 
 @contextlib.contextmanager
 def on_host(program: CompiledProgram) -> Iterator[list[str]]:
-    """Yield the command of our own program outside of the sandbox."""
+    """Yield the command of our own program outside the sandbox."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in program.mounts.files:
             file = Path(folder) / name

@@ -126,7 +126,7 @@ def seconds(
 def with_floor(client: Client, measure: Callable[[], list[Time]]) -> tuple[list[Time], float]:
     """Return the times of `measure`, and the median CPU time in seconds of the floor page just before and after.
 
-    The speed of a machine may change within seconds, so a floor of another minute would be none.
+    The speed of a machine may change within seconds, so a floor from another minute would not be comparable.
     """
 
     def floors() -> list[float]:

@@ -3,7 +3,7 @@
     python -m benchmarks.recovery [KILLS] [--streamers N] [--workers N]
 
 In each round a streamer writes a reply and is killed with SIGKILL at a random moment of its text. The time ends when
-the page gets text of the next attempt. Then a worker judges a program without an end and is killed at a random moment.
+the page gets text of the next attempt. Then a worker judges an endless program and is killed at a random moment.
 The time ends when a worker has claimed the judgement again. Targets: 8 s and 10 s. The exit status is 1 if one is
 missed.
 """

@@ -32,7 +32,7 @@ PROBLEMS = 307
 PARAMETERS: dict[str, Any] = {"k1": 1.5, "b": 0.75, "epsilon": 0.25}
 TOTAL, RATIO = 2.5, 25
 LARGER = {3_000: 0.010, 30_000: 0.050}
-"""Seconds a query by number of documents."""
+"""Seconds per query by number of documents."""
 QUERIES = 30
 MEGABYTES = 250
 LARGEST, LARGEST_SECONDS, LARGEST_MEGABYTES = 300_000, 0.150, 2_000
@@ -189,7 +189,7 @@ def read(path: Path) -> list[Problem]:
 
 
 def generated() -> list[Problem]:
-    """Return texts of the size in the paper, 450 words a statement and 1 100 an analysis, with Pareto frequencies."""
+    """Return texts of the size in the paper, 450 words per statement, 1 100 per analysis, with Pareto frequencies."""
     chance = random.Random(PROBLEMS)
 
     def text(words: int) -> str:

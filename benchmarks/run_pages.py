@@ -132,7 +132,7 @@ def fill_site(generations: int) -> tuple[Client, dict[str, str]]:
 
 
 def fill(count: int) -> list[Run]:
-    """Create `count` runs with several attempts a problem and several replies an attempt; the last run is open."""
+    """Create `count` runs with several attempts per problem and several replies per attempt; the last run is open."""
     from dataclasses import asdict
     from datetime import date
 

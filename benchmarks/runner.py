@@ -1,4 +1,4 @@
-"""Generations a second and their CPU time, by manage.py run_baseline and by inspect_ai.
+"""Generations per second and their CPU time, by manage.py run_baseline and by inspect_ai.
 
     python -m benchmarks.runner [--inspect PYTHON] [--attempts N] [--rounds N]
 

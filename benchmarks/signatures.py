@@ -4,8 +4,8 @@
     python -m benchmarks.signatures --part kept-aside --mutants 12
 
 A bug is a small change at one place of an accepted Python program. The same bug is this change in a rewritten program:
-other names, turned comparisons, other forms of assignments. Packages that were kept aside while the signature was
-written are reported apart.
+other names, reversed comparisons, other forms of assignments. Packages that were kept aside while the signature was
+written are reported separately.
 
 Targets: of pairs with the same bug at least 90 % have the same signature, of pairs with different bugs at most 5 %.
 """
@@ -127,7 +127,7 @@ def rewritten(tree: ast.Module) -> str:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """A rewriter that renames variables, turns comparisons, and writes `x += y` as `x = x + y` for plain names."""
+    """A rewriter that renames variables, reverses comparisons, and writes `x += y` as `x = x + y` for plain names."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names

@@ -1,4 +1,4 @@
-"""Seconds to fill a kill matrix: 50 programs on 100 tests of 10 ms each, with one judge a core.
+"""Seconds to fill a kill matrix: 50 programs on 100 tests of 10 ms each, with one judge per core.
 
     python -m benchmarks.suites [--programs N] [--tests N]
 

@@ -5,7 +5,7 @@
 FOLDER holds leetcode_data and leetcode_results. For each problem in turn, the script generates inputs, answers them
 with the stored oracle, runs the stored candidate and minimizes its failing input, with default settings and storage.
 The column limit is separate: whether an accepted candidate is too slow for uncapped inputs takes up to the time limit
-of the problem. The floor is the CPU time of the oracle and the candidate themselves. Target: 5 s a problem
+of the problem. The floor is the CPU time of the oracle and the candidate themselves. Target: 5 s per problem
 (docs/architecture.md); the exit status is 1 if a problem misses it. Seconds are CPU seconds of this process and of the
 programs in the sandbox, which do not depend on other load; wall time is printed too.
 """

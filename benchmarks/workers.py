@@ -228,7 +228,7 @@ def store_problem() -> int:
 def judge_many(kind: str, count: int) -> float:
     """Request this number of judgements at once; return the seconds until all have ended.
 
-    The looks are rare and the times are those of the rows, because a look takes processor time from the workers.
+    The polls are rare and the times are those of the rows, because a poll takes processor time from the workers.
     """
     from django.db.models import Max
     from django.utils import timezone

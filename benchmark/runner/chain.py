@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class PromptChangedError(Exception):
-    """A stored reply belongs to another prompt than the method sends now; the chain cannot be resumed."""
+    """A stored reply belongs to a prompt other than the one that the method sends now; the chain cannot be resumed."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class ChainServices:
 class StoredChain:
     """A `benchmark.methods.Chain` over the rows of a work item.
 
-    The n-th prompt of the method is step n. The reply to a stored step is its row, any other comes from `ReplyStore`.
-    The result of a step's program on the samples is a judgement that the row points to.
+    The n-th prompt of the method is step n. The reply to a stored step is its row; any other reply comes from
+    `ReplyStore`. The result of a step's program on the samples is a judgement that the row points to.
     """
 
     def __init__(self, item: WorkItem, stored: Mapping[int, Generation], services: ChainServices) -> None:
@@ -101,7 +101,7 @@ class StoredChain:
         )
 
     def _checked(self, request: ChainRequest, reply: Generation) -> Generation:
-        """Return the reply after it is added to the answers. Raises PromptChangedError for one to another prompt."""
+        """Add the reply to the answers and return it. Raises PromptChangedError for a reply to another prompt."""
         if reply.prompt_hash != request.prompt_hash:
             raise PromptChangedError(
                 f"the stored reply of step {request.step} belongs to another prompt than is sent now"

@@ -38,7 +38,7 @@ TIME_SLICE = 30.0
 """Seconds for which a worker works on a run before it looks for other work."""
 
 _LOOK_INTERVAL = 1.0
-"""Seconds between two looks at a run that is monitored."""
+"""Seconds between two polls of a run that is monitored."""
 
 
 class QueueUnavailableError(Exception):
@@ -46,7 +46,7 @@ class QueueUnavailableError(Exception):
 
 
 def connected_workers() -> int:
-    """Return the number of connected workers. Raises QueueUnavailableError without any."""
+    """Return the number of connected workers. Raises QueueUnavailableError if no worker is connected."""
     try:
         workers = Worker.count(queue=django_rq.get_queue(QUEUE))
     except redis.RedisError as error:
@@ -76,7 +76,7 @@ def _unavailable(error: redis.RedisError) -> QueueUnavailableError:
 
 
 def requeue_stalled() -> None:
-    """Enqueue a job for every distributed run with pending items that has none. Raises redis.RedisError."""
+    """Enqueue a job for every distributed run that has pending items and no job. Raises redis.RedisError."""
     for run in Run.objects.filter(distributed=True, state=Run.State.OPEN):
         if _has_pending(run):
             _JOBS.top_up(str(run.pk), QUEUE, 1)
@@ -129,7 +129,7 @@ async def monitor(run: Run, progress: ExecutionProgress, stop: Stop) -> None:
 
 
 def waits_of(run: Run) -> set[str]:
-    """Return why calls of the run are delayed now, in words."""
+    """Return the reasons, in words, why calls of the run are delayed now."""
     return set(run.runners.exclude(waiting="").values_list("waiting", flat=True))
 
 

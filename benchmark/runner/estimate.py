@@ -18,7 +18,7 @@ from benchmark.runner.plan import RunPlan
 from benchmark.runner.texts import SearchTexts
 
 SAMPLED_PROBLEMS = 40
-"""The most problems in a dry run, spread evenly over those of the run; the figures are scaled up."""
+"""The maximum number of problems in a dry run, spread evenly over those of the run; the figures are scaled up."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Assumption:
     """Assumed tokens of a message of the tutor's model."""
 
     def reply_within(self, longest: int | None) -> int:
-        """Return the tokens of a reply with the bound `longest`; None: no bound."""
+        """Return the assumed tokens of a reply that has at most `longest` tokens; None: no bound."""
         if longest is None:
             return self.reply_tokens
         return longest if self.name == "high" else min(self.reply_tokens, longest)
@@ -44,7 +44,7 @@ ASSUMPTIONS = (
     Assumption("expected", 1_500, 4.0, passes=False, tutor_tokens=200),
     Assumption("high", 8_000, 3.0, passes=False, tutor_tokens=4_000),
 )
-"""`max_output_tokens` bounds the replies; in "high" they are as long as it where it is set."""
+"""`max_output_tokens` bounds the replies; under "high" every reply reaches this bound if it is set."""
 
 RUN_ASSUMPTIONS = (
     "Assumed: low, replies of 500 tokens, and programs that pass the samples at once; expected, replies of 1,500 "

@@ -319,14 +319,15 @@ class _RunExecution:
             await judging
 
     async def _next(self) -> WorkItem | None:
-        """Return the next item, None when nothing is left.
+        """Return the next item, or None when nothing is left.
 
-        Items of other processes, which may die, are waited for, except by workers: they get a reminder of what is left.
+        While other processes hold items, wait for these, because a process may die. A distributed run does not wait:
+        its workers get another job for what is left.
         """
         while (item := await self._commits.submit(self._claim, None)) is None:
             if self._run.distributed or self._stop.reason or not await self._commits.run(self._others_hold):
                 return None
-            self._open_chains -= 1  # no batch waits for a slot that waits
+            self._open_chains -= 1  # a slot that waits for an item must not delay a batch
             await asyncio.sleep(_POLL_SECONDS)
             self._open_chains += 1
         return item

@@ -218,7 +218,7 @@ class JudgementRequests:
     def remember(
         self, answer: Generation, problem: Problem, suite: Judgement.TestScope, judgement: Judgement
     ) -> None:
-        """Keep the judgement for equal programs of other answers, unless other limits apply since."""
+        """Keep the judgement for equal programs of other answers, unless the limits have changed since."""
         if judging.has_applied_limits(judgement, problem, self._settings.language):
             self._known[problem.pk, answer.code, suite] = judgement
 

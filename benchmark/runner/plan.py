@@ -68,7 +68,7 @@ class RunPlan:
     method: Method
     settings: MethodSettings
     attempts: int
-    """Chains a problem, of all epochs together."""
+    """Chains per problem, of all epochs together."""
     problems: tuple[Problem, ...]
     skipped: Mapping[str, str]
     """The ids of chosen problems that cannot be tested, with the reasons."""

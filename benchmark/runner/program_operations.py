@@ -48,7 +48,7 @@ def validator_works(item: WorkItem, _language: str, programs: Programs) -> bool:
 
 
 def makes_inputs(item: WorkItem, _language: str, programs: Programs, kind: str) -> bool:
-    """Return whether the function of this kind (generator, batch or tricky) makes a valid input."""
+    """Return whether the function of this kind (generator, batch or tricky) generates a valid input."""
     function, cap, several = {
         "generator": ("gen_input", 0, False),
         "batch": ("random_test", InputRecipe.caps[0], True),

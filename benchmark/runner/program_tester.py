@@ -13,7 +13,7 @@ from benchmark.prompts import OracleCase
 from benchmark.runner.judges import RunJudge
 
 _POLL_SECONDS = 0.2
-"""Seconds between two looks at a growth curve that another process measures."""
+"""Seconds between two polls of a growth curve that another process measures."""
 
 
 class JudgedProgramTester:

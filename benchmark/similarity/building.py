@@ -52,7 +52,7 @@ class Builder:
         progress: OnProgress | None = None,
         encoding: Encoding = DEFAULT,
     ) -> QuestionSet:
-        """Build and store a set of questions. It lists the problems without a question and the reasons.
+        """Build and store a set of questions. The set lists the problems without a question and the reasons.
 
         Raises QuestionsInUseError and NoEncoderError.
         """
@@ -80,7 +80,7 @@ class Builder:
     ) -> tuple[list[QuestionRecord], dict[str, str]]:
         """Return the questions in the order of their references' ids, and the reasons of problems without one.
 
-        Problems are processed in random order, so that the limit of questions a label favours none of them. Raises
+        Problems are processed in random order, so that the limit of questions per label favours none of them. Raises
         NoEncoderError.
         """
         scorer = Scorer(self.similarity, self.tokenizer)

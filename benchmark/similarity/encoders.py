@@ -88,7 +88,7 @@ class Encoder:
                 normalize_embeddings=True,
                 show_progress_bar=False,
             )
-        except RuntimeError as error:  # PyTorch raises it also without enough memory
+        except RuntimeError as error:  # PyTorch also raises it when memory runs out
             raise NoEncoderError(
                 f"the encoder {self._name!r} failed: {error}. If memory ran out, give a smaller --batch-size or "
                 "--device cpu"

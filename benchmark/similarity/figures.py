@@ -27,7 +27,7 @@ LISTED = 10
 
 @dataclass(frozen=True)
 class Position:
-    """Counts of one letter: the right option was there, it was then chosen, and the letter was chosen.
+    """Counts for a letter: questions whose right option has it, those of them answered right, and its choices in all.
 
     Options tied for the first rank count with equal chances, so these numbers may be fractions.
     """

@@ -156,7 +156,7 @@ def start_run(plan: SimilarityPlan, options: RunOptions) -> SimilarityRun:
 
 
 def _frozen_model(plan: SimilarityPlan) -> LanguageModel | None:
-    """Return the row of the plan's model, made if there is none; None without a model. Raises CannotRunError."""
+    """Return the row of the plan's model, created if there is none; None without a model. Raises CannotRunError."""
     if plan.spec is None:
         return None
     try:

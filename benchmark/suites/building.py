@@ -182,7 +182,7 @@ def _make(problem: Problem, suite: Suite, recipe: Recipe, jobs: int, progress: S
 
 @transaction.atomic
 def _store(suite: Suite, generated: GeneratedTests) -> Suite:
-    """Write the tests, or return the suite of the problem that already has the same and misses the same."""
+    """Store the tests, or return the problem's suite that already has the same tests and the same missing tests."""
     tests = [
         SuiteTest(
             suite=suite,

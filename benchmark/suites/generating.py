@@ -309,7 +309,7 @@ def _each_once(programs: Iterable[SuiteProgram | None]) -> list[SuiteProgram]:
 
 
 def _why(execution: judge.ProgramOutput) -> str:
-    """Return the reason of an unsuccessful run, with the first lines of its standard error."""
+    """Return the reason why a run is unsuccessful, with the first lines of its standard error."""
     ended = execution.message or f"exit status {execution.exit_status}"
     printed = _start(execution.errors)
     return f"{ended}; it printed: {printed}" if printed and printed not in ended else ended

@@ -27,7 +27,7 @@ class TriedProgram:
 
     @property
     def accepted(self) -> bool:
-        """Whether it passed every test."""
+        """Whether the program passed every test."""
         return all(verdict is Verdict.AC for verdict in self.verdicts)
 
     @property

@@ -28,7 +28,7 @@ from benchmark.suites.kill_matrix import KillMatrix, TriedProgram
 from judge import Policy, Verdict
 
 OVERTIME = 60
-"""Seconds of exceeded time limits after which a known program is run on no further test."""
+"""Seconds after which a known program is stopped: the sum of the time limits that it has exceeded."""
 
 
 class SuiteValidationError(Exception):

@@ -9,7 +9,7 @@ from benchmark.transfer.records import ModelRecord, ProblemRecord, RunRecord
 
 
 def problem_keys(record: RunRecord, problems: Sequence[ProblemRecord]) -> dict[str, Problem]:
-    """Return the rows of the run's problems by id: those of this site, or else of a dataset made for the purpose."""
+    """Return the rows of the run's problems by id: those of this site, or else those of a dataset created for them."""
     dataset = local_dataset(record, problems)
     rows = {row.external_id: row for row in dataset.problems.only("external_id", "dataset", "content_hash")}
     missing = [one for one in problems if one.id not in rows]

@@ -17,7 +17,7 @@ from benchmark.transfer.records import FAMILY, FILES, FORMAT, VERSION, FileEntry
 MANIFEST = "manifest.json"
 LONGEST_MANIFEST = 16 * 2**20
 LONGEST_LINE = 64 * 2**20
-"""Bytes of a line. The longest reply of a model is far shorter."""
+"""The maximum number of bytes in a line. The longest reply of a model is far shorter."""
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 

@@ -13,7 +13,7 @@ FORMAT: Literal["hintbench-run/1"] = "hintbench-run/1"
 FAMILY, VERSION = "hintbench-run", 1
 
 _LARGEST_INTEGER = 2**31 - 1
-"""Of an integer column on every database."""
+"""The largest value that an integer column can hold on every database."""
 
 Count = Annotated[int, Field(ge=0, le=_LARGEST_INTEGER)]
 LargeCount = Annotated[int, Field(ge=0, le=2**63 - 1)]

@@ -41,7 +41,7 @@ class SecretFilter:
         return f"the value of {self._names[match[0]]}" if match else ""
 
     def found_in_settings(self, line: str, model: str) -> str:
-        """Return what a run's line holds that looks like a secret; `model` is the JSON of its model and limits."""
+        """Return a name for what looks like a secret in a run's line; `model` is the JSON of its model and limits."""
         for name, pattern in _PATTERNS.items():
             if pattern.search(line):
                 return name
@@ -49,7 +49,7 @@ class SecretFilter:
 
 
 def _values(name: re.Pattern[str]) -> dict[str, str]:
-    """Return the values of settings and environment variables with such names."""
+    """Return the values of settings and environment variables whose names match."""
     known: dict[str, object] = {one: getattr(settings, one) for one in dir(settings) if one.isupper()}
     database: Mapping[str, object] = settings.DATABASES["default"]
     known |= {f"DATABASE_{one}": value for one, value in database.items()} | dict(os.environ)

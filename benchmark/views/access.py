@@ -34,7 +34,7 @@ def find_run(pk: Any) -> Run:
 def listed_runs(found: QuerySet[Run]) -> list[Run]:
     """Return the latest LISTED_RUNS of these runs, the newest first, for a list with their settings.
 
-    The settings need the profile in the manifest alone; the whole manifest of an arm may have megabytes.
+    The settings need only the profile of the manifest; the whole manifest of an arm may have megabytes.
     """
     rows = found.select_related("dataset").defer("manifest").order_by("-started_at")
     runs: list[Run] = []

@@ -108,7 +108,7 @@ def matrix(request: HttpRequest) -> HttpResponse:
 def _heat_map(
     runs: Sequence[Run], names: dict[int, str], cells: dict[int, dict[object, MatrixCell]]
 ) -> HeatMap:
-    """Return the shares of solved attempts of all problems, whose ids are in `names`."""
+    """Return the shares of solved attempts at all problems; `names` has the names of the problems by primary key."""
     return HeatMap(
         name="problems-by-run",
         title="Share of attempts that solve each problem, by run",

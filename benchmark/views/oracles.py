@@ -61,7 +61,7 @@ class ShownCandidate:
 @require_safe
 @requires_role(Role.RESEARCHER)
 def verifiers(request: HttpRequest) -> HttpResponse:
-    """Show all verifiers, the newest first, without imported programs that a verifier was built of."""
+    """Show all verifiers, the newest first, except imported programs from which a verifier was built."""
     rows = (
         Verifier.objects.filter(built=None)
         .select_related("problem__dataset", "suite")

@@ -163,7 +163,7 @@ def _kinds(runs: QuerySet[Run]) -> Iterator[_Kind]:
 
 
 def _choices(kinds: Sequence[_Kind], name: str, chosen: dict[str, str]) -> list[RunChoice]:
-    """Return the values of a filter; each counts the runs that match the other filters, and 0 are shown too."""
+    """Return the values of a filter, those without runs included; each counts the runs that match the other filters."""
     others = {other: value for other, value in chosen.items() if value and other != name}
     counts: Counter[str] = Counter({getattr(kind, name): 0 for kind in kinds})
     for kind in kinds:

@@ -39,7 +39,7 @@ class CapForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Write the key as the ledger has it. A wrong key is shown at its field."""
+        """Replace the key with the form that the ledger uses. Report an invalid key at its field."""
         values = super().clean() or self.cleaned_data
         if "scope" in values and "key" in values:
             try:

@@ -1,4 +1,4 @@
-"""Background jobs that store the figures of ended runs without any: after an upgrade, or when a process was lost."""
+"""Background jobs that store missing figures of ended runs: after an upgrade, or when a process was lost."""
 
 import logging
 from collections.abc import Callable, Iterable

@@ -33,7 +33,7 @@ PREPARATION_NICENESS = 10
 """The niceness of the thread that prepares the judge."""
 
 _MEASUREMENT_INTERVAL = 60
-"""Seconds between two looks at the age of the measurement of this machine."""
+"""Seconds between two checks of the age of the measurement of this machine."""
 
 _MAINTENANCE_INTERVAL = 10
 """Seconds between two renewals of the worker's entry in the queue server."""

@@ -37,7 +37,7 @@ def grade(
 
 
 class _Grading:
-    """One grading: the request, and what is known of the judgement until now."""
+    """One grading: the request, and what is known of the judgement so far."""
 
     def __init__(
         self,

@@ -219,7 +219,7 @@ def _version_2(mounts: list[list[str]], own: list[list[str]]) -> Version2 | None
 
 
 def _delegate_without_processes(group: Path, *, is_own: bool) -> None:
-    """Enable limits below a group; if its processes prevent that, move them out of this process's own one.
+    """Enable limits below a group. If processes of this process's own group prevent that, move them below it first.
 
     Raises OSError.
     """

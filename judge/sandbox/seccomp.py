@@ -95,12 +95,12 @@ _OF_OTHERS_DENIED = {
     "sched_setparam": (142, 118),
     "sched_setscheduler": (144, 119),
 }
-_SETPRIORITY = (141, 140)  # allowed with 0 and 0: of a process, the calling one
+_SETPRIORITY = (141, 140)  # allowed with 0 and 0: PRIO_PROCESS, the calling process
 _CLONE = (56, 220)
 _CLONE3 = 435
 _CLONE_VFORK = 0x4000
 _PARENT_OR_THREAD = (
-    0x18000  # CLONE_PARENT and CLONE_THREAD: after these with CLONE_VFORK no child explains the wait
+    0x18000  # CLONE_PARENT and CLONE_THREAD: with CLONE_VFORK the caller would wait without a child
 )
 _NEW_NAMESPACE = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, AUDIT_ARCH value

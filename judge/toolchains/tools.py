@@ -53,7 +53,7 @@ def gnu_compiler(program: str, standard: str) -> Path | None:
 def rust_compiler() -> Path | None:
     """Return the first `rustc` on PATH, else the system's, that supports edition 2021; None without a linker.
 
-    Of rustup's shim, return the compiler that it starts.
+    For rustup's shim, return the compiler that it starts.
     """
     if not (_SYSTEM / "cc").exists():
         return None
@@ -68,13 +68,13 @@ def go_compiler() -> Path | None:
 
 @functools.cache
 def node_interpreter() -> Path | None:
-    """Return the first recent `node` on PATH, else the system's; of a shim, the program that it starts."""
+    """Return the first recent `node` on PATH, else the system's; for a shim, the program that it starts."""
     recent = f"parseInt(process.versions.node) >= {OLDEST_NODE} ? process.execPath : ''"
     return _installed("node", ("-p", recent), "")
 
 
 def _installed(program: str, query: tuple[str, ...], inside: str) -> Path | None:
-    """Return the path `inside` the folder that the program prints for the query; PATH precedes the system."""
+    """Return the path `inside` the folder that the program prints for the query; PATH is searched first."""
     candidates = dict.fromkeys(filter(None, (shutil.which(program), str(_SYSTEM / program))))
     answers = (_output(path, *query) for path in candidates if Path(path).is_file())
     return _first_executable(str(Path(answer) / inside) for answer in answers if answer)
@@ -107,8 +107,8 @@ def _version(folder: Path) -> list[int]:
 def kotlin_compiler() -> Path | None:
     """Return the archive of the Kotlin compiler (`lib/kotlin-compiler.jar`).
 
-    The order is: installed by hand, of kotlinc on PATH, Debian's. Links of the folder are kept: the compiler looks
-    for its libraries in the folder of the archive.
+    The order is: one installed by hand, that of kotlinc on PATH, Debian's. Links of the folder are kept: the compiler
+    looks for its libraries in the folder of the archive.
     """
     kotlinc = shutil.which("kotlinc")
     on_path = [Path(kotlinc).resolve().parent.parent] if kotlinc else []
@@ -124,7 +124,7 @@ def _candidates(program: str, *folders: Path) -> Iterable[str]:
 
 
 def _first_executable(paths: Iterable[str]) -> Path | None:
-    """Return the first path that is an executable and no script, with symbolic links resolved."""
+    """Return the first path that is an executable and not a script, with symbolic links resolved."""
     resolved = (Path(path).resolve() for path in paths)
     return next((path for path in resolved if path.is_file() and _is_executable(path)), None)
 

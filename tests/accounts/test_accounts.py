@@ -1,4 +1,4 @@
-"""The commands that make accounts."""
+"""The commands that create accounts."""
 
 from io import StringIO
 

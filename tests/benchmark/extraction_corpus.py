@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent / "extraction_corpus"
 
 
 class Entry(NamedTuple):
-    """A reply with what is expected of it."""
+    """A reply with its expected results."""
 
     name: str
     language: str

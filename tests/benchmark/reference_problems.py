@@ -5,11 +5,11 @@ from judge import Checker
 from tests.problems import add_doubling_tests
 
 HIDDEN_NUMBER = 48613579
-"""Stands in the hidden test; it and its double may never be shown."""
+"""The number in the hidden test; no output may show this number or its double."""
 
 
 def store_doubling(external_id: str = "doubling", analysis: str = "") -> Problem:
-    """Print twice the number that is given. A sample (3), then a hidden test."""
+    """Store a problem: print twice the given number. It has a sample (3) and a hidden test."""
     dataset, _ = Dataset.objects.get_or_create(name="small", defaults={"format": "usaco"})
     problem = Problem.objects.create(
         dataset=dataset,

@@ -1,4 +1,4 @@
-"""One person's executions hold all workers but one at most; further ones wait while those of others go first."""
+"""One person's executions occupy all workers but one at most; further ones wait behind those of others."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The glossary page, from outside."""
+"""The glossary page, for visitors without a login."""
 
 from __future__ import annotations
 

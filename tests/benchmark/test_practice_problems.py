@@ -30,7 +30,7 @@ every_package = pytest.mark.parametrize("slug", sorted(PACKAGES))
 def verdict(
     package: Package, source: str, language: str, share: float = 1.0, tests: int | None = None
 ) -> Verdict:
-    """Of a program on the package's tests, or on so many of the largest ones, within a share of the time limit."""
+    """Return a program's verdict on all tests or on the `tests` largest ones, with a share of the time limit."""
     assert package.time_limit is not None
     chosen = package.tests
     if tests is not None:
@@ -42,7 +42,7 @@ def verdict(
 
 
 def small_tests(package: Package) -> Package:
-    """The package with its samples and those secret tests that no right program is too slow for."""
+    """Return the package with its small tests only, for which no right program is too slow."""
     small = [test for test in package.tests if test.input.stat().st_size < 300]
     return Package(**{**vars(package), "tests": tuple(small)})
 

@@ -451,7 +451,7 @@ def test_the_style_sheet_holds_the_colours_of_the_highlighter(repository: Path) 
 
 
 def test_a_program_with_very_many_blank_lines_is_no_work() -> None:
-    """It took minutes: the search for the marks of Python began anew at every blank line."""
+    """Regression: this took minutes, because the search for the marks of Python restarted at every blank line."""
     text = "Here is the code.\n\nimport sys\nn = int(input())" + "\n" * 60_000 + "print(n)\n"
     started = time.process_time()
     assert "print" in render_usaco(text)

@@ -1,4 +1,4 @@
-"""What became of a text: both texts can be read from it, and nothing escapes as HTML."""
+"""The diff of two texts: both texts can be read from it, and nothing escapes as HTML."""
 
 import html
 import re

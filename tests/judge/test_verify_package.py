@@ -101,7 +101,7 @@ WAITING = "#include <cstdio>\n#include <ctime>\nint main() { while (clock() < SE
 
 
 def busy(seconds: float, then: str = 'int a, b; scanf("%d%d", &a, &b); printf("%d\\n", a + b);') -> str:
-    """Return a C++ program that computes for so long on each test and then answers it."""
+    """Return a C++ program that computes for this time on each test and then answers it."""
     return WAITING.replace("SECONDS", str(seconds)) + then + " }"
 
 

@@ -97,7 +97,7 @@ def begin(person: User, problem: Problem) -> SessionUnderTest:
 def asked_about(
     session: SessionUnderTest, text: str, asked: str = "", where: str = "check/model"
 ) -> dict[str, Any]:
-    """Return the answer to a page that asks, or asks again with the question that it was given."""
+    """Return the answer to a request of the page; `asked` is the question from an earlier answer, if there is one."""
     response = client_of(session.tutor).post(
         f"/sessions/{session.pk}/{where}/",
         {"text": text, "asked": asked},

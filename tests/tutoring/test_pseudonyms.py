@@ -1,4 +1,4 @@
-"""Pseudonyms: one name a person in all records, whatever becomes of SECRET_KEY."""
+"""Pseudonyms: one name per person in all records, even if SECRET_KEY changes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def other_tests_read_their_own_salt() -> Iterator[None]:
 
 
 class TablesOfThatTime:
-    """The tables as the migration knew them: tutoring had the salt, which accounts has now."""
+    """The tables at the time of the migration: tutoring had the salt, which accounts has now."""
 
     def get_model(self, app: str, name: str) -> Any:
         return PseudonymSalt if name == "PseudonymSalt" else apps.get_model(app, name)

@@ -22,7 +22,7 @@ def calibrate(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, 
 
 @pytest.mark.slow
 def test_the_intervals_of_few_problems_cover_what_they_claim(capsys: pytest.CaptureFixture[str]) -> None:
-    """A smoke test with 50 studies a seed: every estimator and size is simulated, and none covers too little."""
+    """A smoke test with 50 studies per seed: every estimator and size is simulated, and none covers too little."""
     document = calibrate(capsys, "intervals", "--studies", "50")
     assert (document["studies"], document["seeds"]) == (50, [307, 2026])
     results = document["results"]
@@ -46,7 +46,7 @@ def test_the_intervals_of_few_problems_cover_what_they_claim(capsys: pytest.Capt
 
 @pytest.mark.slow
 def test_the_figures_of_arms_cover_what_they_claim(capsys: pytest.CaptureFixture[str]) -> None:
-    """A smoke test with 50 studies a seed, at 12, 18 and 40 problems."""
+    """A smoke test with 50 studies per seed, at 12, 18 and 40 problems."""
     results = calibrate(capsys, "arms", "--studies", "50")["results"]
     by_figure: dict[str, list[Any]] = {}
     for one in results:

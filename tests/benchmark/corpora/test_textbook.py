@@ -1,4 +1,4 @@
-"""The textbook that comes with the program: its programs do in the sandbox what it says, and it is found and loaded."""
+"""The textbook of Hintbench: its programs do in the sandbox what its text says, and commands find and load it."""
 
 import json
 import re
@@ -22,7 +22,7 @@ number, _, given = sys.stdin.buffer.read().partition(b"\\n")
 sys.stdin = io.TextIOWrapper(io.BytesIO(given))
 exec(PROGRAMS[int(number)], {"__name__": "__main__"})
 """
-"""All programs as one submission, which starts once: the first line of a test says which is meant."""
+"""All programs as one submission, which starts once: the first line of a test selects the program."""
 
 
 @pytest.mark.usefixtures("sandbox")

@@ -1,4 +1,4 @@
-"""Extra request fields: what they may contain, and the sentence for what they may not."""
+"""Extra request fields: what they may contain, and the message about what they may not contain."""
 
 import json
 

@@ -28,7 +28,7 @@ def make_run(db: None) -> MakeRun:
 
     A verdict of "" is a pending item, "fault" a failed one. Every done item has one generation of 100 input
     and 10 output tokens; the keyword `unknown` leaves the tokens of that many out, `on` takes the problems of
-    another run, and the others are fields of the run or, as lists with one value a problem, of the problems.
+    another run, and the others are fields of the run or, as lists with one value per problem, of the problems.
     """
 
     def make(

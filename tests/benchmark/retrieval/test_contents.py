@@ -1,4 +1,4 @@
-"""What documents hold, and programs with everything masked that could be known by heart."""
+"""The contents of documents, and programs in which everything is masked that a model could have memorized."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The text a problem is found by."""
+"""The text by which a problem is found."""
 
 from benchmark.models import Dataset, ReferenceSolution
 from benchmark.retrieval import SearchCorpus, problem_corpus

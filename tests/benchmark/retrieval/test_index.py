@@ -34,8 +34,8 @@ def bits(scores: Floats) -> bytes:
 @given(DOCUMENTS, st.lists(WORD, max_size=12), st.sets(st.integers(0, 8), max_size=4), PARAMETERS)
 @example(
     [["a"], ["a", "b"], ["b", "a"], ["c"]], ["a", "c", "a", "x"], {0}, PAPER
-)  # the first one's words move
-@example([["b", "a"], ["a", "b"], ["c", "a"], ["b"], []], ["b", "a"], {0, 1}, PAPER)  # and move on
+)  # the first occurrence of a word moves
+@example([["b", "a"], ["a", "b"], ["c", "a"], ["b"], []], ["b", "a"], {0, 1}, PAPER)  # and moves further
 @example([["a"], ["a"], ["a", "b"]], ["a", "b"], {0}, PAPER)  # a negative mean idf
 @example([["a"], ["b"], ["c"]], ["a"], {0}, PAPER)  # the word leaves with the document
 @example([["a"], ["b"]], [], set(), PAPER)
@@ -84,7 +84,7 @@ def usaco_words(shared_data: Path) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def test_real_problems(usaco_words: tuple[list[list[str]], list[list[str]]]) -> None:
-    """Rebuilding for each of the 484 costs a minute and a half, which benchmarks.retrieval takes; here some of them."""
+    """A rebuilt index for each of the 484 takes 90 s in all (see benchmarks.retrieval); this test rebuilds some."""
     documents, queries = usaco_words
     assert len(documents) == 484
     index, rebuilt = Bm25Index(documents), ReferenceIndex(documents)

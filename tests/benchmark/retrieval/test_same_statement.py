@@ -1,4 +1,4 @@
-"""A prompt with retrieved problems does not deny that the problem asked about is among them when it is."""
+"""A prompt with retrieved problems does not deny that the problem to solve is among them if it is."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Train/test split and lots: the mix of the whole in both parts, the same on every machine."""
+"""Train/test split and random draws: both parts have the mix of the whole, and are the same on every machine."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""A commands for the commands: they run as processes on a separate database file, as for users."""
+"""Fixtures for tests of commands, which run as processes on a separate database file, as for users."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ class CommandSandbox:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings that direct the providers to the fake_providers."""
+        """The settings that direct the providers to the fake providers."""
         return {
             "OPENAI_API_KEY": "sk-fake-000000",
             "OPENAI_BASE_URL": self.fake_providers.openai_url,

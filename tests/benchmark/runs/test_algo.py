@@ -65,7 +65,7 @@ def killed_after(commands: CommandSandbox, answers: Sequence[Script], *command: 
 
 @pytest.fixture
 def verified(commands: CommandSandbox) -> CommandSandbox:
-    """Return a commands whose first problem has a verifier, after a small budget, SIGKILL and a provider fault."""
+    """Return a site whose first problem has a verifier, after a small budget, SIGKILL and a provider fault."""
     commands.fake_providers.script(*VERIFIER[:2])
     new = ("--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE)
     _, errors = commands.manage("build_verifier", *new, "--max-calls", "2", status=1)

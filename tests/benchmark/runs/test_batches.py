@@ -57,7 +57,7 @@ def test_a_run_in_batches_ends_like_any_other_at_half_the_price(commands: Comman
         "cost_usd": pytest.approx(16 * COST),
         "cost_is_lower_bound": False,
     }
-    # Drafts; those of them that failed and answers after the others; what is left, the one that expired among it.
+    # Drafts; then the failed drafts again and the answers after the others; then the rest, with the expired request.
     assert sizes(commands) == [8, 8, 3]
     for told in ((), PRICE):
         report = commands.report(document["run"], *told)
@@ -89,7 +89,7 @@ def kill_in_three_places(commands: CommandSandbox, model: str) -> None:
     assert commands.rows("select provider_id from benchmark_batch") == [("",)]
     killed_when(resume, lambda: len(created) == 2 and created[1].polled > 0)
     unended.release()
-    # Anthropic's client holds the end of what has come back.
+    # Anthropic's client may hold back the last result that it has received.
     killed_when(resume, lambda: len(generations(commands)) >= 8 + unread.after - 1)
     unread.release()
     document = json.loads(commands.manage(*resume)[0])
@@ -152,14 +152,14 @@ def test_ctrl_c_waits_for_batches_or_leaves_them_and_they_can_be_cancelled(comma
     assert (cancelled["stop_reason"], cancelled["done"]) == ("its batches were cancelled", 2)
     assert commands.fake_providers.batches.created[0].cancelled
 
-    # One more question is what the budget is enough for, whatever the reply will be.
+    # The budget is enough for one more request, however long the reply is.
     three = commands.baseline(*resume, "--max-calls", "3", status=1)
     assert (three["stop_reason"], three["paid"]["calls"]) == ("the budget of 3 calls is used up", 3)
     dear = commands.baseline(*resume, "--max-calls", "9", "--max-cost", "0.2", *PRICE, status=1)
     assert "the rest of the budget may not be enough for one more question" in dear["stop_reason"]
     assert sizes(commands) == [4, 1]
 
-    # A batch that was asked for, and that the provider never made.
+    # A batch that was requested, and that the provider never created.
     commands.rows("update benchmark_batch set provider_id = '', created_at = '2026-01-01 00:00:00+00:00'")
     commands.rows("update benchmark_batchedrequest set fault = ''")
     commands.fake_providers.batches.created.clear()

@@ -50,7 +50,7 @@ def test_a_run_stops_when_its_budget_is_used_up_and_goes_on_with_a_higher_one(
     ended = commands.baseline(*resume, "--max-tokens", "999")
     assert (ended["state"], ended["stop_reason"], ended["paid"]["calls"]) == ("finished", "", 4)
 
-    # Another run of the same questions pays nothing, and its figures still say what the method takes.
+    # Another run of the same questions pays nothing, and its figures still state the tokens that the method needs.
     again = commands.baseline("--max-calls", "1")
     assert (again["state"], again["solved"], again["paid"]["calls"]) == ("finished", 2, 0)
     assert again["tokens"] == ended["tokens"]

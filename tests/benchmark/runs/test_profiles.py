@@ -124,7 +124,7 @@ def test_a_run_resumes_after_new_templates_but_not_after_changed_ones(
         changed = json.dumps(manifest | {"templates": templates})
         commands.rows("update benchmark_run set manifest = ?", (changed,))
 
-    # As before this version: the revision asked again what the reflection had answered.
+    # As in an earlier version, whose revision template repeated the question of the reflection.
     store(manifest["templates"] | {"revision": "0" * 64})
     resume = ("run_baseline", "--resume", document["run"], "--max-calls", "9")
     _, errors = commands.manage(*resume, status=1)

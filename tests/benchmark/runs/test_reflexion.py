@@ -139,7 +139,7 @@ def test_a_chain_that_broke_off_between_steps_goes_on_with_the_same_questions(
 ) -> None:
     commands.fake_providers.script(WRONG, failure(400), SOLUTION)
     document = commands.baseline(*FIRST, status=1, method="reflexion")
-    # As after a kill during the judging: the row says that someone is still at it.
+    # As after a kill during the judging: the row says that a process is still judging.
     commands.rows(
         "update benchmark_judgement set state = 'running', verdict = '', result = null, lease_until = '2999-01-01'"
     )

@@ -30,7 +30,7 @@ def prompts(commands: CommandSandbox) -> list[str]:
 
 
 def test_statements_mislead_and_solutions_lead(commands: CommandSandbox) -> None:
-    """The shape of AlgoSimBench's Table 1: by statement worse than by lot, by solution far better."""
+    """The shape of AlgoSimBench's Table 1: by statement worse than chance, by solution far better."""
     for scorer in ("bm25", "tfidf"):
         by_statement = run(commands, *RANK, "--representation", "statement", "--scorer", scorer)
         assert by_statement["answered"] == by_statement["questions"] == 47

@@ -1,4 +1,4 @@
-"""Policies: a session of a person said again gives the same prompts, and each arm says what its table promises."""
+"""Policies: a repeated session of a person gives the same prompts, and each arm says what its table states."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def sent(transcript: Transcript) -> list[str]:
 
 
 def replayed(acts: list[Act]) -> Policy:
-    """Return the policy that says what was said, and then executes."""
+    """Return the policy that repeats these acts, and then executes."""
     left = iter(acts)
     return Policy("replayed", frozenset(), stateless(lambda _view: next(left, Execute())))
 

@@ -49,7 +49,7 @@ def test_scores_count_common_findings_and_link_to_the_messages(
 ):
     client = client_of(rosa)
     assert "No session is decided" in client.get("/review/detectors/").content.decode()
-    checked(recorded, EXPLAINS, HARMLESS)  # both say F3, and F1 of a message that no detector minds
+    checked(recorded, EXPLAINS, HARMLESS)  # both choose F3, and F1 for a message without detections
     for person in (rita, rolf):
         review(person, "A5", "F3", "F1")
     checked(recorded, EXPLAINS)  # neither chooses F3: a false positive

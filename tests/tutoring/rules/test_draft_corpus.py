@@ -139,7 +139,7 @@ def test_usaco_problems_exist(shared_data: Path) -> None:
 def test_no_two_texts_are_nearly_the_same() -> None:
     texts = sorted((re.sub(r"\s+", " ", row.text.casefold()) for row in everything()), key=len)
     assert len(set(texts)) == len(texts)
-    # Texts share no more signs than these counts do, which leaves few pairs for the comparison of sequences.
+    # Texts share no more characters than these counts do, which leaves few pairs for the comparison of sequences.
     signs = (np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32) % 256 for text in texts)
     letters = np.array([np.bincount(found, minlength=256) for found in signs], dtype=np.int16)
     lengths = letters.sum(axis=1)

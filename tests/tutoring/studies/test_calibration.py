@@ -1,4 +1,4 @@
-"""The calibration of studies: a smoke test with 50 studies a seed."""
+"""The calibration of studies: a smoke test with 50 studies per seed."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def figures(reader: Client) -> dict[str, str]:
 
 
 class UndoError(Exception):
-    """Ends a transaction of a property test."""
+    """An error that rolls back a transaction of a property test."""
 
 
 @pytest.mark.slow
