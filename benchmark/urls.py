@@ -1,4 +1,4 @@
-"""Addresses of the problem bank, of models and of runs. External ids may hold any printable character."""
+"""URLs of the problem bank, of models and of runs. External ids may contain any printable character."""
 
 from django.urls import path
 
@@ -30,7 +30,7 @@ urlpatterns = [
     path("models/<int:model_id>/new-version/", new_version, name="new_model_version"),
     path("models/<int:model_id>/test/", test_model, name="test_model"),
     path("models/<int:model_id>/test/result/", model_test, name="model_test"),
-    # An address of a figure ends without a slash, so that no external id matches it.
+    # The URL of a figure ends without a slash, so that no external id matches it.
     path("problems/<slug:dataset>/<path:external_id>/figures/<str:name>", views.figure, name="figure"),
     path("problems/<slug:dataset>/<path:external_id>/", views.problem, name="problem"),
     path("runs/", leaderboard, name="runs"),

@@ -1,4 +1,4 @@
-"""Blobs as objects of a bucket. The address and the credentials of the server are boto3's: AWS_ENDPOINT_URL_S3 …"""
+"""Blobs as objects of a bucket. boto3 reads the server's address and credentials from AWS_ENDPOINT_URL_S3 …"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from benchmark.blob_stores.store import (
 )
 
 PARALLEL_CALLS = 8
-"""Calls of one process to the server at once."""
+"""Maximum number of simultaneous calls of one process to the server."""
 
 _CONNECT_TIMEOUT, _READ_TIMEOUT = 5, 30
 _ATTEMPTS = 3
@@ -118,7 +118,7 @@ class BucketStore:
             read_timeout=_READ_TIMEOUT,
             retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
             max_pool_connections=PARALLEL_CALLS,
-            # Other servers than Amazon's lack later checksums; the names of the blobs are better ones.
+            # Servers other than Amazon's lack newer checksums, and the names of the blobs are stronger ones.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
             s3={"addressing_style": "path"},
@@ -127,7 +127,7 @@ class BucketStore:
 
     @contextmanager
     def _errors(self, digest: str = "") -> Iterator[None]:
-        """Turn the errors of the SDK into those of stores. The messages contain no credentials."""
+        """Convert the errors of the SDK to those of stores. The messages contain no credentials."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:

@@ -8,19 +8,19 @@ from benchmark.blob_stores.folder import FolderStore, write_atomically
 from benchmark.blob_stores.store import digest_of, is_digest
 
 KEPT_SECONDS = 3600
-"""Age of the last use before which a file is never removed: a judgement may still read it."""
+"""Seconds after its last use during which a file is never removed: a judgement may still read it."""
 
 _FILLED_AFTER_REMOVAL = 0.9
-"""Part of the bound that a removal of old files leaves."""
+"""Share of the bound to which a removal of old files reduces the cache."""
 
 _CHECK_INTERVAL = 1 / 64
-"""Part of the bound that a process adds before it measures the cache again."""
+"""Share of the bound that a process adds before it measures the cache again."""
 
 _Identity = tuple[int, int, int]
 
 
 class BlobCache:
-    """Files in a folder, of about `bound` bytes at most. The files that were used longest ago are removed first."""
+    """Files in a folder, about `bound` bytes at most. The least recently used files are removed first."""
 
     def __init__(self, folder: Path, bound: int) -> None:
         self._files = FolderStore(folder)
@@ -30,9 +30,9 @@ class BlobCache:
         self._verified: dict[str, _Identity] = {}
 
     def find(self, digest: str) -> Path | None:
-        """Return the path of the blob and note the use; None if it is missing, or was damaged and is removed now.
+        """Return the path of the blob and record its use; None if it is missing or damaged. A damaged file is removed.
 
-        A process reads a file and compares its sha256 at its first use, and again whenever the file was changed.
+        A process compares a file's sha256 with its name at the first use, and again whenever the file has changed.
         """
         path = self._files.path(digest)
         try:
@@ -63,7 +63,7 @@ class BlobCache:
         self._files.remove(digest)
 
     def _remove_old_files(self) -> None:
-        """Remove the files that were used longest ago if the cache exceeds its bound."""
+        """Remove the least recently used files if the cache exceeds its bound."""
         files: list[tuple[float, int, Path]] = []
         for path in self._folder.glob("[0-9a-f][0-9a-f]/*"):
             try:

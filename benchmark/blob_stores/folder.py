@@ -59,7 +59,7 @@ class FolderStore:
 
 
 def write_atomically(target: Path, content: bytes) -> None:
-    """Write a file that never exists incomplete, in a folder that only its owner can read."""
+    """Write a file atomically, in a folder that only its owner can read."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=target.parent)
     try:

@@ -8,7 +8,7 @@ _PREFIX = re.compile(r"(?:[A-Za-z0-9!_.*'()-]+/)*")
 
 
 class BucketLocationError(ValueError):
-    """An error for a text that is not an address of a bucket; the message explains the form."""
+    """An error for a text that is not the address of a bucket; the message explains the form."""
 
 
 @dataclass(frozen=True)

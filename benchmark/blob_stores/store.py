@@ -13,15 +13,15 @@ class BlobMissingError(FileNotFoundError):
 
 
 class BlobStoreError(Exception):
-    """A store that does not give or take a blob; the message says why and what to do."""
+    """A store that fails to return or save a blob; the message says why and what to do."""
 
 
 class BlobStoreUnavailableError(BlobStoreError):
-    """A store that does not answer now. The same call may succeed later."""
+    """A store that is temporarily unavailable. The same call may succeed later."""
 
 
 class DamagedBlobError(BlobStoreError):
-    """A stored blob whose bytes have another sha256 than its name."""
+    """A stored blob whose name is not the sha256 of its bytes."""
 
 
 class BlobStore(Protocol):
@@ -34,7 +34,7 @@ class BlobStore(Protocol):
     def path(self, digest: str) -> Path:
         """Return the path of a file with the blob on this host. Raises BlobMissingError and BlobStoreError.
 
-        The file stays for an hour at least. A folder returns the path of a missing blob too.
+        The file stays for at least an hour. A folder returns the path of a missing blob too.
         """
         ...
 
@@ -74,7 +74,7 @@ def is_digest(name: str) -> bool:
 
 
 def verified(digest: str, content: bytes, place: str) -> bytes:
-    """Return the content if its sha256 is the digest. Raises DamagedBlobError with the place otherwise."""
+    """Return the content if its sha256 is the digest. Otherwise raises DamagedBlobError, which names the place."""
     if digest_of(content) != digest:
         raise DamagedBlobError(
             f"The blob {digest} in {place} is damaged: its bytes have another sha256. Restore it from a backup, or "

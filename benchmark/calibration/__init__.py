@@ -1,4 +1,4 @@
-"""Simulated checks of estimators (docs/spec.md 9.1): `CALIBRATIONS` is the table of them.
+"""Simulated checks of estimators (docs/spec.md 9.1): `CALIBRATIONS` lists them.
 
 Each module of this folder registers one calibration with `@calibrates`. Import a new module here. Packages above this
 one register theirs in the modules that `settings.CALIBRATION_MODULES` lists.

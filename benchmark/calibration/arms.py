@@ -1,7 +1,7 @@
 """Coverage of the figures of arms (docs/arms.md): gains, the ladder, shares and equivalent samples.
 
-The chance of a right program differs between problems (normal on the logit scale) and is the same for every generation,
-so that independent samples and further attempts in a dialogue solve equally many problems.
+The chance of a correct program differs between problems (normal on the logit scale) and is the same for every
+generation, so that independent samples and further attempts in a dialogue solve equally many problems.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ Chances = NDArray[np.float64]
 SIZES = (12, 18, 40)
 GENERATIONS = 5
 CHAINS = 3
-"""Sessions of an arm at a problem; people have one."""
+"""Sessions of an arm per problem; a person has one session per problem."""
 GUIDANCE = 0.6
 """The share of the failures under neutral/perfect that guidance solves."""
 CEILING = 0.5
@@ -27,7 +27,7 @@ CEILING = 0.5
 EQUIVALENT, SAMPLES = 25, 60
 """The true number of equivalent samples, and the independent samples of a problem."""
 _LOGIT, _SPREAD = -2.5, 1.0
-"""Mean and standard deviation over problems of the logit of a right program."""
+"""Mean and standard deviation over problems of the logit of the chance of a correct program."""
 _PASSES_SAMPLES = 0.3
 """The chance that a wrong program passes the samples."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
@@ -35,12 +35,12 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 
 
 def perfect(right: Chances) -> Chances:
-    """Return the chance that one of the programs is right."""
+    """Return the chance that one of the programs is correct."""
     return np.asarray(1 - (1 - right) ** GENERATIONS)
 
 
 def samples(right: Chances) -> Chances:
-    """Return the chance that the first program that passes the samples is right."""
+    """Return the chance that the first program that passes the samples is correct."""
     fails = (1 - right) * (1 - _PASSES_SAMPLES)
     return np.asarray(right * sum(fails**before for before in range(GENERATIONS)))
 
@@ -57,7 +57,7 @@ def shown_analysis(right: Chances) -> Chances:
 
 @dataclass(frozen=True)
 class Arm:
-    """An arm: the chance that a session is solved, given that of a right program, and its sessions per problem."""
+    """An arm: the chance that a session is solved, given that of a correct program, and its sessions per problem."""
 
     solved: Callable[[Chances], Chances]
     sessions: int
@@ -82,7 +82,7 @@ def _chances(logits: Chances) -> Chances:
 
 
 def problems_of(generator: np.random.Generator, studies: int, problems: int) -> Chances:
-    """Return the chance of a right program for each problem of each study."""
+    """Return the chance of a correct program for each problem of each study."""
     return _chances(generator.normal(_LOGIT, _SPREAD, (studies, problems)))
 
 

@@ -30,7 +30,7 @@ Values = NDArray[np.float64]
 
 SIZES = (8, 12, 18, 40, 60)
 PAIRS = (10, 12, 18, 40, 59)
-"""Numbers of pairs of binary outcomes; from 60 pairs the interval is the percentile bootstrap."""
+"""Numbers of pairs of binary outcomes; from 60 pairs on, the interval is the percentile bootstrap."""
 EFFECTS = (0.0, 0.5, 1.0, 2.0, 3.0)
 """Logits that the first arm gains over the second."""
 DRAWS = 4
@@ -180,7 +180,7 @@ def _rate_of_one_arm(problems: int, base: float, *, near_the_end: bool = False) 
 
 
 def _wilson_over_sessions(problems: int, sessions: int = 6) -> Cell:
-    """Return a cell for contrast, which counts sessions of one problem as independent. Reports do not use it."""
+    """Return a cell for comparison, which counts sessions of one problem as independent. Reports do not use it."""
     world = ArmPair(-0.5, 0.0, states=(1, 1), draws=sessions)
     truth = world.rates[1]
 
@@ -199,7 +199,7 @@ def _contests() -> Iterator[Cell]:
 
 
 def _over_contests(contests: int) -> Cell:
-    """Return the cell of differences with an effect of each contest, with 3 to 6 problems a contest."""
+    """Return the cell of differences with an effect of each contest, with 3 to 6 problems per contest."""
     least, most, spread = 3, 6, 0.15
 
     def simulate(generator: np.random.Generator, studies: int) -> Covered:

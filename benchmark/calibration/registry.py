@@ -26,7 +26,7 @@ class Cell:
     """One simulated setting: the estimator, the number of problems, the structure inside a problem, and the true value.
 
     `expected` is the coverage that is known in advance. `claims` is False for an interval that is simulated only for
-    contrast. `simulate` takes a random generator and the number of studies. `least` is the least coverage that is
+    comparison. `simulate` takes a random generator and the number of studies. `least` is the least coverage that is
     claimed.
     """
 

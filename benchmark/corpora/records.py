@@ -17,4 +17,4 @@ class ImportedArticle:
 
 
 Reader = Callable[[Path], Iterator[ImportedArticle | SkippedEntry]]
-"""Reads the articles at a path in their order. Raises SourceError."""
+"""A function that yields the articles at a path in their order. Raises SourceError."""

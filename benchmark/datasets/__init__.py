@@ -26,8 +26,7 @@ _MODULES = (
 def formats() -> dict[str, Importer]:
     """Return the importers by the name of their format.
 
-    The first call imports them with the readers of LaTeX, PDF and figures, which processes that import nothing need not
-    load.
+    The first call also loads the readers of LaTeX, PDF and figures, which processes without imports do not need.
     """
     loaded: list[Importer] = [import_module(f"{__name__}.{module}").IMPORTER for module in _MODULES]
     return {importer.name: importer for importer in loaded}

@@ -1,4 +1,4 @@
-"""The LeetCode files released with the ALGO paper: problems and programs that models wrote (docs/spec.md 3.3, 10.3).
+"""The LeetCode files released with the ALGO paper: problems, and programs that models wrote (docs/spec.md 3.3, 10.3).
 
 `leetcode_data` contains metadata.json and one statement per problem. The optional folder `leetcode_results` next to it
 contains per problem a model's oracle, its input functions and a candidate, with official verdicts for the oracle and

@@ -57,7 +57,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class _File:
-    """A file of entries, which is read again for each use: memory does not hold its texts."""
+    """A file of entries. Each use reads the file again, so that memory does not hold its texts."""
 
     path: Path
     names: tuple[str, ...]
@@ -158,7 +158,7 @@ def _refuse_missing(corpus: _File, names: Mapping[str, str]) -> None:
 
 
 def _read(path: Path) -> _File:
-    """Return a file of entries. Raises SourceError for a file that holds anything else."""
+    """Return a file of entries. Raises SourceError for a file that contains anything else."""
     names: dict[str, None] = {}
     count = 0
     for entry in _entries(path):
@@ -233,7 +233,7 @@ def _problem(number: int, entry: Row, names: Mapping[str, str]) -> ImportedProbl
 
 
 def _label(tag: object) -> str:
-    """Return a tag as a path of its categories and its name joined by " > ", for every nesting."""
+    """Return a tag as a path of its categories and its name joined by " > ", at any depth of nesting."""
     if isinstance(tag, str) and tag.strip():
         return tag.strip()
     if isinstance(tag, dict):

@@ -13,7 +13,7 @@ from django.conf import settings
 from benchmark.datasets.records import SourceError
 
 MAXIMUM_UNPACKED: int = settings.IMPORT_MAXIMUM_UNPACKED
-"""Maximum total size in bytes; by default, the largest real contest with all its packages is smaller."""
+"""Maximum total size in bytes. The default exceeds the largest real contest with all its packages."""
 
 MAXIMUM_FILES = 50_000
 

@@ -128,7 +128,7 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
         time_limit=package.time_limit or ASSUMED_TIME_LIMIT,
         memory_limit=package.memory,
         checker=package.checker.to_json(),
-        # The sample files of an interactive problem are secrets of its validator.
+        # Only the validator of an interactive problem may see its sample files.
         tests=tuple(
             _test(test.name, test.input, test.answer, test.sample and not interactive)
             for test in package.tests

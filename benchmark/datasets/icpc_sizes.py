@@ -1,7 +1,7 @@
 """Generators of a problem package that take the size of the input: `growth/growth.yaml` names their commands.
 
-The file is an addition of ours to the package format. It maps the name of each size to `command`, with the placeholders
-`{size}` and `{seed}`, and `largest`, the bound of the statement. The programs are in the same folder.
+The file is Hintbench's addition to the package format. It maps the name of each size to `command`, with the
+placeholders `{size}` and `{seed}`, and `largest`, the bound of the statement. The programs are in the same folder.
 """
 
 from collections.abc import Iterator, Sequence

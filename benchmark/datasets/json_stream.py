@@ -18,19 +18,19 @@ _CLOSING: dict[Kind, str] = {"list": "]", "object": "}"}
 _SPACE = " \t\n\r"
 
 _CHUNK = 2**18
-"""Characters that are read at once, at least."""
+"""Minimum number of characters per read."""
 
 _LONGEST_TOKEN = 16
-"""Characters from the end of the text within which a decoder may fail because the text is cut: an escape or a word."""
+"""Characters at the end of the text in which a decoder may fail because an escape or a word is cut."""
 
 
 def read_list(path: Path) -> Iterator[Any]:
-    """Yield the entries of a JSON list. Raises SourceError, also for another value."""
+    """Yield the entries of a JSON list. Raises SourceError, also for a value that is not a list."""
     return (value for _, value in read_entries(path, "list"))
 
 
 def read_object(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the keys and values of a JSON object. Raises SourceError, also for another value."""
+    """Yield the keys and values of a JSON object. Raises SourceError, also for a value that is not an object."""
     return ((str(key), value) for key, value in read_entries(path, "object"))
 
 
@@ -64,7 +64,7 @@ def read_entries(path: Path, *kinds: Kind) -> Iterator[tuple[str | None, Any]]:
 
 
 _LONGEST_CUT = 2
-"""Characters of a cut number after its longest complete beginning, as in 1e+5."""
+"""Maximum number of characters of a cut number after its longest valid prefix, as in 1e+5."""
 
 
 class _LongEntryError(Exception):
@@ -72,7 +72,7 @@ class _LongEntryError(Exception):
 
 
 class _Text:
-    """The text of a file from the present position on, as long as the decoder needs it.
+    """The text of a file from the current position on, kept as long as the decoder needs it.
 
     Positions in errors count from the beginning of the file.
     """
@@ -84,7 +84,7 @@ class _Text:
         self._dropped = 0
         self._dropped_lines = 0
         self._column = 0
-        """Characters of the line at the beginning of the text that were dropped."""
+        """Number of characters that were dropped from the first line of the text."""
         self._decoder = json.JSONDecoder()
 
     def entries(self, kind: Kind) -> Iterator[tuple[str | None, Any]]:
@@ -112,7 +112,7 @@ class _Text:
         return key
 
     def next_character(self) -> str:
-        """Return the next character that is not white space, without passing it; "" at the end."""
+        """Return the next character that is not white space, without consuming it; "" at the end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in _SPACE:
@@ -122,10 +122,10 @@ class _Text:
                 return ""
 
     def value(self) -> Any:
-        """Return the JSON value that begins here, and pass it."""
+        """Consume the JSON value that begins here, and return it."""
         self.next_character()
         while True:
-            begin = self._at  # a read moves the text
+            begin = self._at  # a read shifts the text
             try:
                 value, end = self._decoder.raw_decode(self._text, begin)
             except json.JSONDecodeError as error:
@@ -137,12 +137,12 @@ class _Text:
                     return value
 
     def _may_be_cut(self, error: json.JSONDecodeError) -> bool:
-        """Return whether more text may mend the error."""
+        """Return whether more text may resolve the error."""
         near_end = error.pos >= len(self._text) - _LONGEST_TOKEN
         return near_end or error.msg.startswith("Unterminated string")
 
     def _read(self) -> bool:
-        """Add text, as much as there is already or more; return False at the end of the file."""
+        """Add at least as much text as remains; return False at the end of the file."""
         passed, self._text = self._text[: self._at], self._text[self._at :]
         self._dropped += len(passed)
         if newlines := passed.count("\n"):
@@ -158,7 +158,7 @@ class _Text:
         return bool(more)
 
     def _error(self, reason: str, at: int | None = None) -> ValueError:
-        """Return the error with the position that `json` names for the whole file."""
+        """Return the error with its position in the whole file, in the form of `json`."""
         at = self._at if at is None else at
         newlines = self._text.count("\n", 0, at)
         column = at - self._text.rindex("\n", 0, at) if newlines else self._column + at + 1

@@ -190,7 +190,7 @@ def _find_sources(folder: Path, names: Mapping[str, tuple[Problem, ...]]) -> tup
 
 
 def _walk(root: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """Yield like os.walk, sorted, without hidden files and those that macOS adds. Callers may prune the folders."""
+    """Yield as os.walk does, but sorted and without hidden files and those of macOS. Callers may prune the folders."""
     for parent, folders, files in os.walk(root):
         depth = len(Path(parent).relative_to(root).parts)
         folders[:] = sorted(

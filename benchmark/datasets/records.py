@@ -15,7 +15,7 @@ class SourceError(Exception):
 
 
 class UnusableProblemError(Exception):
-    """A problem cannot be imported; the message is the reason why it is skipped."""
+    """An error for a problem that cannot be imported; the message is the reason why it is skipped."""
 
 
 @dataclass(frozen=True)

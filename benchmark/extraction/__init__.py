@@ -73,7 +73,7 @@ class CandidateProgram:
 
     @property
     def eligible(self) -> bool:
-        """Return whether it can be chosen. Parts of programs count only in a block tagged with the language."""
+        """Return whether the candidate can be chosen. Parts of programs count only in a block of the language."""
         match self.kind:
             case "tagged":
                 return True
@@ -121,7 +121,7 @@ def extract_program(reply: str, language: str, mode: str = "default") -> Extract
     `usaco`: the rule of the USACO benchmark's published code, from the first "```python" to the next
     fence, or the whole reply if either is missing. For replays only.
 
-    Raises ValueError for another mode, but for no reply.
+    Raises ValueError for another mode. No reply raises an exception.
     """
     if mode == "usaco":
         return _extract_as_usaco(reply)
@@ -162,7 +162,7 @@ def choose(candidates: Sequence[CandidateProgram]) -> CandidateProgram | None:
     )
 
 
-@lru_cache(maxsize=4)  # its program and whether it counts as a generation are decided one after the other
+@lru_cache(maxsize=4)  # callers ask for the program, then whether the reply is a generation
 def find_candidates(reply: str, language: str) -> tuple[CandidateProgram, ...] | None:
     """Return the candidates of the reply in order, or None if the whole reply is reasoning.
 

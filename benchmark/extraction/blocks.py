@@ -276,8 +276,7 @@ def _block(lines: Sequence[_Line], opening: _Opening, closing: _Closing) -> Code
 
 
 def without_indentation(lines: list[str], indent: int = 0) -> list[str]:
-    """Return the lines without the indentation of the fence, if the program has it too, and without any that all of
-    them share."""
+    """Return the lines without the fence's indentation, if the program has it too, and without shared indentation."""
     filled = [line for line in lines if line.strip()]
     if not filled:
         return lines

@@ -1,4 +1,4 @@
-"""The names by which replies call languages. Those of judged languages come from `judge.languages`."""
+"""The names that replies use for languages. Those of judged languages come from `judge.languages`."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def names_language(word: str) -> bool:
 
 
 def split_information(information: str) -> tuple[str, int]:
-    """Return the tag of an info string and where program text begins in it, its length when there is none.
+    """Return the tag of an info string and where program text begins in it: its length if there is none.
 
-    Some replies put the first line of the program behind the language: "python import sys".
+    Some replies put the first line of the program after the language: "python import sys".
     """
     tag = tag_of(information)
     first = re.match(r"[ \t]*\S+(?:[ ]\d+(?:\.\d+)*(?=\s))?\s*", information)

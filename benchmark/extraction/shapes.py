@@ -23,7 +23,7 @@ _TAGS = (
 
 @functools.cache
 def _mark(families: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of the tags around programs. Of families a name of one letter is not a tag."""
+    """Return the pattern of the tags around programs. A family's name of one letter is not a tag."""
     names = "|".join(re.escape(name) for name in families if len(name) > 1)
     return re.compile(
         rf"<(?P<close1>/?)(?P<name1>{_TAGS}|{names})(?P<options1>(?:\s[^<>\n]*)?)>"

@@ -177,8 +177,8 @@ class Mark(IntEnum):
 def mark_of(before: str, code: str, after: str) -> Mark:
     """Return the statement about a program in the text up to the previous and the next block.
 
-    A doubt in the text after it comes first ("This is too slow"). Then the paragraph before the program counts, the
-    heading above it, the comment in the program's first line, and the text after it if it refers back.
+    A doubt in the text after it takes precedence ("This is too slow"). Then the paragraph before the program counts,
+    the heading above it, the comment in the program's first line, and the text after it if it refers back.
     """
     after = after.lstrip()[:_REACH].lower().split("\n\n")[0]
     if _DOUBT.match(after) or _judge_back(after) is Mark.OTHER:

@@ -15,7 +15,7 @@ _FOLDER = Path(__file__).parent
 
 
 class NotFunctionalError(ValueError):
-    """The definition is not a class with one method, or the language has no driver."""
+    """An error for a definition that is not a class with one method, or for a language without a driver."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Signature:
 
     @property
     def request(self) -> str:
-        """Return the instructions that prompts contain beside the statement."""
+        """Return the instructions that prompts contain in addition to the statement."""
         return (
             "This problem does not use standard input or output, whatever is said elsewhere: the program defines the "
             f"class Solution with the method {self.method} as it is given, and the judge calls it."

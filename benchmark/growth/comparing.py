@@ -33,7 +33,7 @@ _MOST_SHOWN = 2_000
 
 @dataclass(frozen=True)
 class Difference:
-    """An input on which two programs differ, and their outputs. A fault takes the place of an output."""
+    """An input on which two programs differ, and their outputs. A failed program has its fault as output."""
 
     input: str
     slow: str
@@ -41,7 +41,7 @@ class Difference:
 
 
 def compare(slow: Submission, candidate: Submission) -> SlowComparison | None:
-    """Return the stored comparison of two programs for a problem, and make it if there is none.
+    """Return the stored comparison of two programs for a problem, and compute it if there is none.
 
     None if the slow program fails a sample, so that it is not an oracle, or if the candidate does not compile.
     Raises NoSizesError and the errors of the sandbox.

@@ -22,7 +22,7 @@ class SlowContrast:
     """The mean over problems of first minus second, with its interval.
 
     `p` is None for few problems. `detectable` is the difference that these problems would detect with a power of 80 %,
-    None for few problems too.
+    also None for few problems.
     """
 
     starts: int
@@ -45,7 +45,7 @@ class SlowContrast:
 def share_contrast(pairs: Sequence[PairedValues], *, lowest: float = 0.0) -> SlowContrast | None:
     """Return the contrast of values from `lowest` (0, or -1 for a net rate) to 1; None without pairs.
 
-    One outcome of 0 or 1 a problem has Newcombe's interval, other values the t interval over problems.
+    One outcome of 0 or 1 per problem has Newcombe's interval, other values the t interval over problems.
     """
     if not pairs:
         return None

@@ -25,7 +25,7 @@ QUEUE = "background"
 """The queue that workers serve after runs."""
 
 MAXIMUM_ATTEMPTS = 3
-"""Claims of one curve before it counts as not measurable."""
+"""Maximum number of claims of one curve, after which it counts as not measurable."""
 
 _JOBS = RowJobs("benchmark.growth.perform_curve", "growth")
 
@@ -90,7 +90,7 @@ def perform_curve(curve_id: int) -> None:
             curve.claimed().release()
         else:
             _fail(curve, f"{type(error).__name__}: {error}")
-    except BaseException:  # this process must end: another one may begin at once
+    except BaseException:  # this process must end: another one may start at once
         curve.claimed().release()
         raise
     else:

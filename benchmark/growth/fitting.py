@@ -12,7 +12,7 @@ LEAST_SECONDS = 0.02
 """CPU seconds, without the start-up, above which a point is used."""
 
 MOST_POINTS, FEWEST_POINTS = 5, 3
-"""Points of a fit: the last ones, and the fewest."""
+"""Maximum and minimum number of points of a fit, which uses the last ones."""
 
 SMALLEST = 3
 """The smallest sizes, whose median time counts as the start-up."""
@@ -75,7 +75,7 @@ def used_points(points: Sequence[Point]) -> list[Point]:
 
 
 def fit(points: Sequence[Point]) -> Fit | None:
-    """Return the line through the last points; None if there are fewer than three, or if they fit no line."""
+    """Return the line through the last points; None if there are fewer than three, or if they do not fit a line."""
     used, base = used_points(points), start_up(points)
     if len(used) < FEWEST_POINTS or _spread(used, base) > _LARGEST_SPREAD:
         return None

@@ -30,17 +30,18 @@ BUDGET = 20.0
 """CPU seconds of a program for one size argument."""
 
 RUNS, MOST_RUNS = 3, 6
-"""Runs on each input, of which the fastest counts, and the most runs while the times fit no line closely."""
+"""Runs on each input, of which the fastest counts, and the maximum while the times do not fit a line closely."""
 
 _SMALL_RESIDUAL = 0.08
-"""The standard deviation of log seconds around the line that needs no further runs."""
+"""Maximum standard deviation of log seconds around the line for which no further runs are needed."""
 
 _WIDE = 2.0
-"""The width of an interval of the slope from which a program that reaches the bound counts as too fast for a slope."""
+"""Minimum width of the slope's interval for which a program that reaches the bound counts as too fast for a slope."""
 
 Outcome = Literal["fitted", "fast", "slow", "unstable", "memory", "stopped"]
 """The result of a series. `fast`: the bound is reached with fewer than three times long enough to be fitted. `slow`:
-twice the limit is exceeded before that. `memory`: the memory limit is exceeded. `stopped`: another end before a fit."""
+twice the limit is exceeded before that. `memory`: the memory limit is exceeded. `stopped`: the series ended before a
+fit for another reason."""
 
 Pause = Callable[[], None]
 
@@ -57,7 +58,7 @@ class GrowthError(Exception):
 
 @dataclass(frozen=True)
 class MeasuredProgram:
-    """A program as the judge takes it."""
+    """A program in the form that the judge accepts."""
 
     files: str | Mapping[str, str]
     language: str
@@ -107,7 +108,7 @@ class Growth:
 
     @property
     def steepest(self) -> MeasuredSeries:
-        """The series with the largest slope. One that ended at a limit precedes, and one without a slope follows."""
+        """The series with the largest slope. One that ended at a limit ranks higher, and one without a slope lower."""
         return max(self.series, key=_steepness)
 
     @property
@@ -208,7 +209,7 @@ class _Bounds:
 
 
 class _Series:
-    """The runs of one program by one size argument."""
+    """The runs of one program with one size argument."""
 
     def __init__(
         self,
@@ -254,7 +255,7 @@ class _Series:
                     self._is_measured(middle)
 
     def repeat(self) -> None:
-        """Run the smallest and the used sizes again, one after the other: noise then strikes different sizes."""
+        """Run the smallest and the used sizes again in turn, so that noise affects different sizes."""
         for number in range(MOST_RUNS - 1):
             found = fit(self.points)
             if number >= RUNS - 1 and found is not None and found.residual <= _SMALL_RESIDUAL:
@@ -372,7 +373,7 @@ def generating(
 def _valid_input(
     generator: judge.OpenProgram, validators: Sequence[judge.OpenProgram], arguments: Sequence[str]
 ) -> bytes | None:
-    """Return the generator's input, or None if it fails or a validator refuses it."""
+    """Return the generator's input, or None if it fails or a validator rejects it."""
     output = generator.run(b"", arguments, (INPUT_FILE,))
     given = output.files.get(INPUT_FILE, output.output)
     if output.fault is not None or not given.strip():
@@ -385,7 +386,7 @@ def _is_size(
 ) -> bool:
     """Return whether inputs are valid and grow with the number: one of twice the size is at least half as long again.
 
-    A number with another meaning, such as a largest value, adds a digit at most.
+    A number with another meaning, such as a largest value, adds at most one digit.
     """
     with generating(parameter, validators, inputs) as generate:
         small, large = generate(64), generate(128)

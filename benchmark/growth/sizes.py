@@ -35,7 +35,7 @@ class SizeParameter:
     arguments: str
     largest: int
     tried: bool = False
-    """Whether it is only a number of a listed command, which may have another meaning."""
+    """Whether the argument is only a number of a listed command, which may have another meaning."""
 
     def command(self, size: int, number: int = 0) -> tuple[str, ...]:
         """Return the arguments for an input of this size: equal sizes and numbers have equal seeds."""
@@ -96,7 +96,7 @@ def _parameter(row: SizedGenerator) -> SizeParameter:
 
 
 def _found(problem: Problem) -> list[SizeParameter]:
-    """Return numbers of listed commands that may be sizes: for each place in a command its largest number."""
+    """Return numbers of listed commands that may be sizes: for each position in a command, the largest number."""
     generators = {
         one.name: _suite_program(one)
         for one in problem.package_programs.filter(role=PackageProgram.Role.GENERATOR, author="")

@@ -22,10 +22,11 @@ class Start:
 
 
 def find_starts(problems: Iterable[Problem], language: str) -> dict[str, list[Start]]:
-    """Return the start programs in the language by the ids of problems, right ones first, else the oldest first.
+    """Return the start programs in the language by the ids of problems, right ones first, then the oldest first.
 
     Every test that was judged is accepted or exceeds the time limit. Judgements of an older version of the problem,
-    those on generated suites, and those of repairs of slow programs do not count: all arms begin with equal programs.
+    those on generated suites, and those of repairs of slow programs do not count: all arms begin with the same
+    programs.
     """
     found: dict[int, Start] = {}
     for row, problem in _judgements(problems, language):

@@ -9,7 +9,7 @@ SHOWN_ROWS = 8
 
 
 def number(size: int) -> str:
-    """Return a size with a thin grouping of digits, such as 20 000."""
+    """Return a size with its digits in groups of three, such as 20 000."""
     return f"{size:,}".replace(",", " ")
 
 

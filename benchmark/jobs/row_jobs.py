@@ -60,7 +60,7 @@ class RowJobs:
         return len(missing)
 
     def top_up(self, pk: int | str, queue: str, count: int) -> None:
-        """Put jobs for the row into the queue until `count` of them wait there. Raises redis.RedisError."""
+        """Put jobs for the row into the queue until it contains `count` of them. Raises redis.RedisError."""
         target = django_rq.get_queue(queue)
         prefix = f"{self._job_id(pk)}-"
         waiting = sum(job_id.startswith(prefix) for job_id in target.get_job_ids())

@@ -1,8 +1,8 @@
-"""Fair shares: the judgements that one person requested occupy all workers but one at most.
+"""Fair shares: the judgements that one person requested never occupy all workers, if there are several.
 
-The rows decide, so that the rule holds over several hosts. A worker that was killed frees its rows (`is_dead`, or the
-end of its lease). A refused judgement stays QUEUED without a job: the end of another one enqueues it, after the jobs of
-other people, and so does the sweep of the workers.
+Judgements in progress are counted by their rows, so that the rule holds across hosts. A worker that was killed frees
+its rows (`is_dead`, or the end of its lease). A refused judgement stays QUEUED without a job: the end of another one
+enqueues it, after the jobs of other people, and so does the sweep of the workers.
 """
 
 from datetime import datetime
@@ -21,14 +21,14 @@ EXECUTIONS = "tutoring"
 
 
 def share_of_a_person() -> int:
-    """Return how many judgements of one person may be in progress: all workers but one, at least one."""
+    """Return how many judgements of one person may be in progress: one fewer than the workers, but at least one."""
     return max(1, living_workers() - 1)
 
 
 def living_workers() -> int:
     """Return the number of workers on all hosts; `settings.WORKERS` if the queue server is unavailable.
 
-    A worker that was killed on another host counts until its entry in the queue server ends, within 25 s.
+    A worker that was killed on another host counts until its entry in the queue server expires, within 25 s.
     """
     try:
         queue = django_rq.get_queue(EXECUTIONS)
@@ -44,13 +44,13 @@ def living_workers() -> int:
 
 
 def in_progress(person_id: int, now: datetime) -> int:
-    """Return how many judgements of the person living workers hold."""
+    """Return the number of the person's judgements that living workers hold."""
     held = Judgement.objects.filter(requested_by=person_id).held()
     return held.count() - held.lost(now).count()
 
 
 def lock_person(person_id: int) -> None:
-    """Let no other transaction claim judgements of the person before this one ends."""
+    """Prevent other transactions from claiming judgements of the person until this one ends."""
     people = get_user_model().objects.select_for_update(no_key=True)
     people.filter(pk=person_id).values_list("pk", flat=True).first()
 

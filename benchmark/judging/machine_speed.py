@@ -43,7 +43,7 @@ def scope_of_tests(problem: Problem, suite: Suite | None) -> str:
 
 
 def measure_machine() -> SpeedMeasurement | None:
-    """Measure this machine and store the result. Return None where no reference program runs."""
+    """Measure this machine and store the result. Returns None if no reference program can run."""
     try:
         speed = judge.measure_speed()
     except (judge.SandboxUnavailableError, judge.SandboxFaultError, judge.ToolMissingError) as error:
@@ -65,7 +65,7 @@ def refresh_measurement() -> SpeedMeasurement | None:
 def fix_factor(scope: str) -> TimeFactor | None:
     """Return the factor of this machine in the scope; fix it first if it is not fixed yet.
 
-    `scope` "" stands for the present day. Return None where the machine cannot be measured.
+    `scope` "" stands for the current day. Returns None if the machine cannot be measured.
     """
     host = judge.host_name()
     scope = scope or f"day:{timezone.now().date().isoformat()}"

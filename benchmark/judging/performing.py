@@ -29,19 +29,19 @@ from benchmark.models.owners import new_owner
 logger = structlog.get_logger(__name__)
 
 MAXIMUM_ATTEMPTS = 3
-"""Claims of one judgement before its fault is final. A fault is never counted against the program."""
+"""Maximum claims of one judgement; then its fault is final. A fault is never counted against the program."""
 
 RELAXED_TIME = 4
 """Factor of the time limit under which a program with a score is correct but slow."""
 
 _LOOK_INTERVAL = 0.2
-"""Seconds between two looks for waiting executions while a worker does other work."""
+"""Seconds between two checks for waiting executions while a worker does other work."""
 
 _executing = threading.RLock()
 """Held while `performing_executions` looks for executions and performs them."""
 
 BLOB_PATIENCE = 60.0
-"""Seconds for which a worker waits for a store of blobs that does not answer, before the attempt fails."""
+"""Seconds for which a worker waits for an unavailable store of blobs before the attempt fails."""
 
 _BLOB_INTERVAL = 2.0
 """Seconds between two attempts to reach a store of blobs."""
@@ -68,7 +68,7 @@ def perform(judgement_id: int) -> None:
         logger.exception("judgement failed", **_ids(judgement))
         _fail(judgement, f"{type(error).__name__}: {error}")
         return
-    except BaseException:  # this process must end: another one may begin at once
+    except BaseException:  # this process must end: another one may start at once
         judgement.claimed().release()
         raise
     columns |= {
@@ -92,7 +92,7 @@ def performing_executions() -> Iterator[None]:
     def serve() -> None:
         while not ended.wait(_LOOK_INTERVAL):
             close_old_connections()
-            with suppress(redis.RedisError, DatabaseError), _executing:  # the next look may find the server
+            with suppress(redis.RedisError, DatabaseError), _executing:  # the next check may find the server
                 _perform_waiting()
         connection.close()
 
@@ -102,13 +102,13 @@ def performing_executions() -> Iterator[None]:
         yield
     finally:
         ended.set()
-    server.join()  # an interrupted process ends at once, with an execution that another worker takes over
+    server.join()  # an interrupted process ends at once; another worker takes over its execution
 
 
 def pause_for_executions(*_: object) -> None:
     """Block while a thread of this process performs an execution.
 
-    Long work calls it between two programs, so that both share the processor during one program at most.
+    Long work calls it between two programs, so that both share the processor during at most one program.
     """
     with _executing:
         pass
@@ -143,7 +143,7 @@ def _claim(judgement_id: int) -> Judgement | None:
 
 
 def _measure_with_blobs(judgement: Judgement) -> tuple[judge.Judgement, dict[str, Any]]:
-    """Return what `_measure` returns; while the store of blobs does not answer, try again for BLOB_PATIENCE seconds.
+    """Return the result of `_measure`; retry for BLOB_PATIENCE seconds while the store of blobs is unavailable.
 
     Raises BlobStoreError.
     """
@@ -159,7 +159,7 @@ def _measure_with_blobs(judgement: Judgement) -> tuple[judge.Judgement, dict[str
 
 
 def _measure(judgement: Judgement) -> tuple[judge.Judgement, dict[str, Any]]:
-    """Return the judge's result, and the columns that it has beside it: the machine, and more for a score."""
+    """Return the judge's result, and the columns stored with it: the machine, and more for a score."""
     applied = factor_for(judgement)
     columns: dict[str, Any] = {
         "host": applied.host,
@@ -216,7 +216,7 @@ def _grade(
 
 
 def _fail(judgement: Judgement, fault: str, **columns: Any) -> None:
-    """Store a fault of the judge. A judgement for which nobody waits is tried again first."""
+    """Store a fault of the judge. A judgement for which nobody waits is first retried."""
     if _is_background(judgement) and judgement.attempt < MAXIMUM_ATTEMPTS:
         logger.warning("judge fault, to be retried", **_ids(judgement))
         judgement.claimed().release()
@@ -225,7 +225,7 @@ def _fail(judgement: Judgement, fault: str, **columns: Any) -> None:
 
 
 def _ids(judgement: Judgement) -> dict[str, Any]:
-    """Return what a line of the log says of a judgement; its result is in the row."""
+    """Return the fields that identify a judgement in the log; its result is in the row."""
     return {
         "judgement": judgement.pk,
         "submission": judgement.submission_id,

@@ -1,11 +1,11 @@
-"""Stored problems as the judge takes them: program files, tests and checker."""
+"""Stored problems in the form that the judge accepts: program files, tests and checker."""
 
 import judge
 from benchmark.functional import Signature, driven
 from benchmark.models import Judgement, Problem, Suite, SuiteTest, TestCase, blobs
 
 WHOLE_OUTPUT = 1_000_000
-"""Characters of output that count as the whole output: no prompt holds more."""
+"""Maximum number of characters of a whole output: no prompt contains more."""
 
 
 def program_files(problem: Problem, source: str, language: str) -> str | dict[str, str]:

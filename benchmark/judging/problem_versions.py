@@ -1,6 +1,6 @@
 """The parts of a problem on which verdicts depend, by version: tests, checker and limits.
 
-Imports store the former version before they replace it, so that a rejudging can state what was changed.
+Imports store the former version before they replace it, so that a rejudging can state what changed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class JudgedVersion:
 
 
 def store_former_version(problem: Problem) -> None:
-    """Store the present version of a problem that is about to be replaced. Call it in the transaction that does so."""
+    """Store the current version of a problem. Call this in the transaction that replaces the version."""
     version = JudgedVersion.present(problem)
     ProblemVersion.objects.get_or_create(
         problem=problem,

@@ -1,4 +1,4 @@
-"""Rejudgings: stored programs are judged again by the workers, beside their former judgements.
+"""Rejudgings: the workers judge stored programs again and keep the former judgements.
 
 The new judgements do not count (`Judgement.counts`) before the rejudging is applied (`benchmark.judging.switching`).
 Equal programs under equal conditions are judged once. The rows decide what is left to do, so a lost or repeated job
@@ -43,16 +43,16 @@ TIME_SLICE = 5.0
 """Seconds for which a worker judges programs of a rejudging before it looks for other work."""
 
 _SAMPLE = 200
-"""Former judgements whose times an estimate reads."""
+"""Maximum number of former judgements whose times an estimate reads."""
 
 _OVERHEAD = 0.05
-"""Seconds of a judging besides the tests: container, storage, and the compilation of most programs from the cache."""
+"""Seconds of a judgement in addition to its tests: container, storage, and a compilation, mostly from the cache."""
 
 _LOOK_INTERVAL = 0.5
-"""Seconds between two looks at the progress of threads."""
+"""Seconds between two checks of the progress of threads."""
 
 _AT_ONCE = 500
-"""Rows that one statement reads or writes."""
+"""Maximum number of rows that one statement reads or writes."""
 
 
 class RejudgingError(Exception):
@@ -129,7 +129,7 @@ def _groups(keys: Sequence[int]) -> dict[_Conditions, list[int]]:
 
 
 def estimate(places: Places) -> RejudgingEstimate:
-    """Return the work that a rejudging of these judgements would be, from the times of some former judgements."""
+    """Return the work of a rejudging of these judgements, estimated from the times of some former ones."""
     keys = sorted(places)
     groups = _groups(keys)
     firsts = [group[0] for group in groups.values()]
@@ -235,7 +235,7 @@ def request_rejudging(
 
 
 def _refuse_overlap(keys: Sequence[int]) -> None:
-    """Raise RejudgingError if another rejudging that is not decided contains one of these judgements."""
+    """Raise RejudgingError if another undecided rejudging contains one of these judgements."""
     for part in parts(keys, _AT_ONCE):
         other = RejudgedProgram.objects.filter(before__in=part, rejudging__state=Rejudging.State.OPEN).first()
         if other is not None:
@@ -262,7 +262,7 @@ def progress_of(rejudging: Rejudging) -> Progress:
 
 
 def retry_failed(rejudging: Rejudging) -> int:
-    """Return the programs that the judge could not judge to those that wait; return their number."""
+    """Reset the programs that the judge could not judge to the waiting state; return their number."""
     failed = rejudging.judgements.filter(state=Judgement.State.FAILED)
     return failed.update(
         state=Judgement.State.QUEUED, attempt=0, verdict="", fault="", result=None, finished_at=None
@@ -289,8 +289,8 @@ def perform_next(rejudging_id: int) -> bool:
 def perform_all(rejudging: Rejudging, jobs: int, on_change: Callable[[], object]) -> None:
     """Judge all programs that wait in this process, `jobs` at once; `on_change` is called often in this thread.
 
-    After an exception or an interruption no further program is begun, and the function returns when those begun have
-    ended.
+    After an exception or an interruption, no further program starts, and the function returns when the started ones
+    have ended.
     """
     if jobs == 1:
         while perform_next(rejudging.pk):

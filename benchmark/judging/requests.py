@@ -88,7 +88,7 @@ _CONDITIONS = (
 
 
 _OF_ANSWER = Q(sample_judgement=OuterRef("pk")) | Q(hidden_judgement=OuterRef("pk"))
-"""The replies of runs whose judgement it is."""
+"""The condition for replies of runs that refer to the judgement."""
 
 _VERDICT = (
     "verdict",
@@ -139,7 +139,7 @@ def copy_stored_verdict(judgement: Judgement, *, for_workers: bool = False) -> b
     and no signal is sent.
 
     `for_workers` is whether workers would perform the request: a factor that any of their machines has applied in the
-    scope of the request takes the place of this machine's.
+    scope of the request replaces this machine's.
     """
     factors = factors_of_scope(judgement) if for_workers else [factor_for(judgement).factor]
     before = next(filter(None, (_equal_verdict(judgement, factor) for factor in factors)), None)

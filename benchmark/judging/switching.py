@@ -23,10 +23,10 @@ rejudging_applied = Signal()
 """Sent with `rejudging`, `person` and `at` in the transaction that applies it, before judgements are replaced."""
 
 _AT_ONCE = 200
-"""Judgements that are copied at once; their results are large."""
+"""Maximum number of judgements that are copied at once; their results are large."""
 
 _MOST_NAMES = 3
-"""Problems or runs that an error names."""
+"""Maximum number of problems or runs that an error names."""
 
 
 def judged(rejudging: Rejudging) -> QuerySet[RejudgedProgram]:
@@ -35,12 +35,12 @@ def judged(rejudging: Rejudging) -> QuerySet[RejudgedProgram]:
 
 
 def replacement_of(rejudging: Rejudging, column: str) -> Subquery:
-    """Return the query of the new judgement for the former one in this column, for an update of rows."""
+    """Return a subquery for updates of rows: the new judgement that replaces the former one in this column."""
     return Subquery(judged(rejudging).filter(before=OuterRef(column)).values("after")[:1])
 
 
 def apply_rejudging(rejudging_id: int, person: User | None) -> Rejudging:
-    """Replace the former verdicts by the new ones, in one transaction. Raises RejudgingError if that is refused."""
+    """Replace the former verdicts with the new ones, in one transaction. Raises RejudgingError if this is refused."""
     with transaction.atomic():
         rejudging = _locked(rejudging_id)
         if refusal := refusal_to_apply(rejudging):

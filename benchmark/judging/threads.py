@@ -13,8 +13,9 @@ def in_threads(
 ) -> list[R]:
     """Return the result of `work` for each item, in their order; `jobs` threads work at once.
 
-    `on_done` is called in this thread with each result as it comes. Exceptions of `work` and `on_done` are raised here.
-    After one, or an interruption, no further item is begun, and the function returns when those begun have ended.
+    `on_done` is called in this thread with each result as it arrives. Exceptions of `work` and `on_done` are raised
+    here. After one, or an interruption, no further item starts, and the function returns when the started ones have
+    ended.
     """
     with ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(work, item) for item in items]

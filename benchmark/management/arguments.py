@@ -16,7 +16,7 @@ Named = TypeVar("Named", Dataset, Corpus, QuestionSet)
 AnyRun = TypeVar("AnyRun", bound=Model)
 
 _SHORTEST_ID = 4
-"""Characters of the shortest beginning of an id that a command accepts."""
+"""Minimum number of characters of an id's beginning that a command accepts."""
 
 
 def positive(text: str) -> int:
@@ -107,7 +107,7 @@ def find_named_problem(name: str) -> Problem:
 
 
 def find_problems(names: Sequence[str]) -> list[Problem]:
-    """Return the problems named as DATASET/ID, or as DATASET for all of it, in this order and each once.
+    """Return the problems named as DATASET/ID, or as DATASET for all its problems, in this order and each once.
 
     Raises CommandError for an unknown name and for a dataset without problems.
     """
@@ -139,12 +139,12 @@ def find_suite(problem: Problem, version: int | None) -> Suite:
 
 
 def find_run(name: str) -> Run:
-    """Return the run of that id, as `find_by_id`."""
+    """Return the run of that id, as `find_by_id` does."""
     return find_by_id(Run.objects.select_related("dataset", "model"), name)
 
 
 def find_similarity_run(name: str) -> SimilarityRun:
-    """Return the run over questions of that id, as `find_by_id`."""
+    """Return the run over questions of that id, as `find_by_id` does."""
     return find_by_id(SimilarityRun.objects.select_related("question_set__dataset"), name)
 
 

@@ -1,4 +1,4 @@
-"""Options and progress of commands that compare texts by an encoder."""
+"""Options and progress of commands that compare texts with an encoder."""
 
 from collections.abc import Mapping
 from typing import Any

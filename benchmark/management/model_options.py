@@ -85,7 +85,7 @@ def add_budget(parser: CommandParser, spender: str) -> None:
 
 
 def add_limits(parser: CommandParser, concurrency: str = "calls in flight; default: 8") -> None:
-    """Add the limits of all processes of a model together, and of a prompt's length."""
+    """Add the limits that all processes share when they call the model, and the limit of a prompt's length."""
     for name, help in (
         ("concurrency", concurrency),
         ("requests-per-minute", "calls per minute"),
@@ -148,7 +148,7 @@ def price_of(
 ) -> Price | None:
     """Return the price from --price, else the run's `former` price, else that of the row or the list; None: unknown.
 
-    Raises ProviderError for batches of a provider without them.
+    Raises ProviderError for a batch if the provider has no batches.
     """
     if spec is None:
         return None
@@ -239,7 +239,7 @@ def send_under_bar(
     parameters: Parameters,
     tracker: SpendTracker,
 ) -> list[str] | None:
-    """Send requests that belong to no run, under the bar. Return why some are left, or None when none is.
+    """Send requests that belong to no run, with the bar. Return why some have no reply, or None if all have one.
 
     Without requests the model's key is not needed. Raises ProviderError.
     """
@@ -254,7 +254,7 @@ def send_under_bar(
 
 
 def monitor_under(bar: "tqdm[Any]", stop: Stop, tracker: SpendTracker | None) -> RequestMonitor:
-    """Return a monitor that shows steps in the bar, with the cost where a tracker is given."""
+    """Return a monitor that shows steps in the bar, with the cost if a tracker is given."""
 
     def advance() -> None:
         if tracker:
@@ -265,7 +265,7 @@ def monitor_under(bar: "tqdm[Any]", stop: Stop, tracker: SpendTracker | None) ->
 
 
 async def try_to_open(spec: ModelSpec, *, batch: bool = False) -> None:
-    """Raise ProviderError when `open_provider` does, or the provider has no batches. No model is called."""
+    """Raise ProviderError if `open_provider` does, or if the provider has no batches. No model is called."""
     if not batch:
         await open_provider(spec).aclose()
         return

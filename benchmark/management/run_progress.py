@@ -20,13 +20,13 @@ _WAITING_FOR_BATCHES = (
 
 
 def run_bar(run: Run) -> "tqdm[Any]":
-    """Return a bar over the items of the run, with those done before."""
+    """Return a bar over the items of the run that starts at the number already done."""
     done = run.items.filter(state=WorkItem.State.DONE).count()
     return progress_bar(total=run.items.count(), initial=done, unit="item", desc=run.method)
 
 
 def execute_run(run: Run, bar: "tqdm[Any]", stop: Stop, *, cancel_batches: bool = False) -> None:
-    """Execute the run, or monitor it where workers do, and show its progress in the bar."""
+    """Execute the run, or monitor it if workers execute it, and show its progress in the bar."""
     progress = _progress(run, bar)
     if run.distributed:
         work = monitor(run, progress, stop)

@@ -91,7 +91,7 @@ def stage_bars(name: str) -> Iterator[StageProgress]:
 
 
 def suites_text(reports: Sequence[SuiteReport], failures: Sequence[ProblemFailure]) -> str:
-    """Return a line for each suite, then the complaints, notes and failures."""
+    """Return a line for each suite, then the release blockers, notes and failures."""
     rows = [("problem", "suite", "tests", "TPR", "TNR", "minimal", "released")]
     for report in reports:
         matrix, suite = report.matrix, report.suite

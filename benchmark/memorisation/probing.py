@@ -39,7 +39,7 @@ class ProbedModel:
 
 @dataclass(frozen=True)
 class ProbeDesign:
-    """The texts to probe of each problem; `seed` draws the shares after the first draw, and the other problems."""
+    """The texts to probe of each problem; `seed` decides the shares after the first draw, and the other problems."""
 
     kinds: Sequence[str] = KINDS
     draws: int = 1

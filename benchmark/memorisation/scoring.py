@@ -1,4 +1,4 @@
-"""Scores of completions: overlap with the own rest, beyond that with the rests of other problems."""
+"""Scores of completions: the overlap with the problem's own rest and with the rests of other problems."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -9,23 +9,23 @@ from typing import Any
 from benchmark.metrics.text_overlap import MEASURES, words
 
 MOST_OTHERS = 20
-"""Other problems that a completion is compared with."""
+"""Maximum number of other problems with which a completion is compared."""
 
 HEADLINE = "containment"
 
 
 @dataclass(frozen=True)
 class ProblemOrigin:
-    """The origin of a problem: other problems from the same place show what agrees by chance."""
+    """The origin of a problem: other problems of the same origin show how much agrees by chance."""
 
     contest: str
     tier: str
 
 
 def others_of(problem: int, places: Mapping[int, ProblemOrigin], seed: int) -> list[int]:
-    """Return up to `MOST_OTHERS` other problems of the same contest, or of the same tier where it has no other.
+    """Return up to `MOST_OTHERS` other problems of the same contest, or of the same tier if there are none.
 
-    A problem without either is compared with any others. More problems than that are drawn with the seed.
+    A problem without either is compared with any others. If there are more, the seed decides which are drawn.
     """
     own = places[problem]
     rest = [other for other in places if other != problem]

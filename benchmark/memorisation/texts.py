@@ -16,7 +16,7 @@ LEAST_SHARE, MOST_SHARE = 0.3, 0.5
 SAMPLE_SHARE = 0.5
 
 FEWEST_WORDS = {"statement": 20, "sample": 6}
-"""Words of the shortest rest that is probed: a shorter one is guessed, or agrees by chance."""
+"""Minimum number of words of a rest that is probed: a model may guess a shorter one, or match it by chance."""
 
 _LONGEST_SAMPLE = 20_000
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n")

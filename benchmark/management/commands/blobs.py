@@ -23,10 +23,10 @@ from benchmark.models import blobs
 from benchmark.models.blob_references import referenced_digests
 
 _PARALLEL = 8
-"""Blobs that are read or copied at once."""
+"""Number of blobs that are read or copied at once."""
 
 _LISTED = 10
-"""Missing or damaged blobs that the text output lists; --json lists all."""
+"""Maximum number of missing or damaged blobs that the text output lists; --json lists all."""
 
 
 class Command(BaseCommand):
@@ -77,7 +77,7 @@ class Command(BaseCommand):
 
 
 def _opened(text: str) -> BlobStore:
-    """Return the store with this address. Raises CommandError for a wrong one or a folder that does not exist."""
+    """Return the store with this address. Raises CommandError for an invalid address and a missing folder."""
     location: Path | Bucket = Path(text).absolute()
     if "://" in text:
         try:

@@ -1,4 +1,4 @@
-"""manage.py export_run: write runs to a folder that another Hintbench imports."""
+"""manage.py export_run: write runs to a folder that another Hintbench site can import."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""manage.py import_run: read runs of another Hintbench from a folder of export_run."""
+"""manage.py import_run: import runs of another Hintbench site from a folder that export_run wrote."""
 
 import json
 from pathlib import Path

@@ -181,7 +181,7 @@ def _runs(cells: Iterable[GridCell]) -> list[SimilarityRun]:
 
 
 def _estimate(cells: Iterable[GridCell]) -> dict[str, Estimate]:
-    """Return the estimates of all cells together. Representations count once, where a model chooses by them."""
+    """Return the total estimates of the cells in which a model chooses, so that each representation counts once."""
     total: dict[str, Estimate] = {}
     for cell in cells:
         if cell.table != "T18" or cell.finished or cell.plan is None:

@@ -166,7 +166,7 @@ class Command(BaseCommand):
 
 
 def _choose(dataset: Dataset, names: str | None, limit: int | None) -> Sequence[Problem]:
-    """Return the chosen problems, sorted by id. Raises CommandError for an unknown id and without any problem."""
+    """Return the chosen problems, sorted by id. Raises CommandError for an unknown id, and if no problem is left."""
     if names is not None:
         wanted = [name.strip() for name in names.split(",") if name.strip()]
         if not wanted:

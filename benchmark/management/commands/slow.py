@@ -85,6 +85,6 @@ class Command(BaseCommand):
 
 
 def _score(submission: Submission) -> None:
-    """Judge the program on all tests, and with four times the time limit if only time fails it."""
+    """Judge the program on all tests, and with four times the time limit if it only exceeds the limit."""
     judgement = request_judgement(submission, purpose=Judgement.Purpose.SCORE, stop_at_first_failure=False)
     perform(judgement.pk)
