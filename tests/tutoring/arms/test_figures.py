@@ -12,7 +12,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from benchmark.models import Problem, Run
+from benchmark.judging import store_submission
+from benchmark.models import Judgement, Problem, Run
 from tests.tutoring.arms.arm_rows import store_arm, store_problems, store_session
 from tutoring.arms.figures.chains import store_chains
 from tutoring.arms.figures.rows import _counted
@@ -179,6 +180,28 @@ def test_a_changed_problem_is_compared_only_in_its_version(
     assert [one["reason"] for one in document["left_out"]] == [
         "the problem has another version than in the runs"
     ]
+
+
+@pytest.mark.parametrize("first", ["neutral", "analysis"])
+def test_runs_before_and_after_a_change_are_compared_in_the_version_of_the_first(
+    capsys: pytest.CaptureFixture[str], problems: list[Problem], protocol: Protocol, alice: User, first: str
+) -> None:
+    store_session(alice, problems[1], protocol, solved=True)
+    runs = {}
+    for arm, version in (("neutral", "d" * 64), ("analysis", "e" * 64)):
+        Problem.objects.filter(pk=problems[0].pk).update(content_hash=version)
+        runs[arm] = store_arm(arm, {one: ["W"] for one in problems}, protocol=protocol)
+        judged = Judgement.objects.create(
+            submission=store_submission(problems[0], arm, "python"), problem_hash=version, verdict="WA"
+        )
+        Session.objects.filter(work_item__run=runs[arm], problem=problems[0]).update(judgement=judged)
+    other = "analysis" if first == "neutral" else "neutral"
+    [left_out] = figures(capsys, runs[first], runs[other])["left_out"]
+    assert (left_out["arm"], left_out["count"], left_out["reason"]) == (
+        other,
+        1,
+        "the problem has another version than in the first run",
+    )
 
 
 def test_yoked_chains_are_paired_with_their_sessions(

@@ -230,7 +230,7 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2)
     arms = _arms(runs, chains)
     for arm in arms:
         _leave_out_items(arm, states[arm.run.pk], left_out)
-        if arm.run.pk in changed:
+        if changed:
             _leave_out_changed_problems(arm, hashes, left_out)
     in_arms = {problem for arm in arms for problem in arm.counts}
     try:
@@ -320,17 +320,21 @@ def _changed_runs(runs: Sequence[Run], problems: Iterable[ComparedProblem]) -> f
 def _problem_hashes(
     runs: Sequence[Run], changed: frozenset[UUID], problems: Mapping[int, ComparedProblem]
 ) -> dict[int, str]:
-    """Return the content hash of each problem: that in the first changed run with verdicts on it, else the current one.
+    """Return the content hash of each problem in the first run on it, which a changed run has from its verdicts.
 
     All problems of a run have the versions of its start. While the dataset is unchanged these are the current ones.
     """
+    current = {problem.pk: problem.content_hash for problem in problems.values()}
     hashes: dict[int, str] = {}
-    for run in runs:
+    for run in runs if changed else ():
         if run.pk in changed:
             judged = _sessions_of(run).order_by().values("problem").annotate(hashed=Max(_JUDGED_HASH))
             known = {problem: hashed for problem, hashed in judged.values_list("problem", "hashed") if hashed}
-            hashes = known | hashes
-    return {problem.pk: problem.content_hash for problem in problems.values()} | hashes
+        else:
+            own = run.items.order_by().values_list("problem", flat=True).distinct()
+            known = {problem: current[problem] for problem in own}
+        hashes = known | hashes
+    return current | hashes
 
 
 _JUDGED_HASH = "judgement__problem_hash"
@@ -389,7 +393,7 @@ def _starts(run: Run) -> dict[tuple[int, int], UUID]:
 
 
 def _leave_out_changed_problems(arm: ArmRows, hashes: Mapping[int, str], left_out: list[LeftOut]) -> None:
-    """Leave out chains whose problem has another version than in the other runs."""
+    """Leave out chains whose problem has another version than in the first run on it."""
     judged = _sessions_of(arm.run).order_by().values("problem")
     versions = judged.annotate(least=Min(_JUDGED_HASH), most=Max(_JUDGED_HASH))
     other = {
