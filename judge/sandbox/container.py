@@ -89,9 +89,8 @@ class ContainerProcess:
         has_server = run.preload is not None and self._has_fork_server(run, run.preload)
         self._is_new = False
         if has_server:
-            with contextlib.suppress(
-                _NoForkServerError
-            ):  # it could not start, or an earlier run destroyed it
+            # The server could not start, or an earlier run destroyed it.
+            with contextlib.suppress(_NoForkServerError):
                 return self._run(run, fork=True)
             self._fork_server_for = None
         return self._run(run, fork=False)

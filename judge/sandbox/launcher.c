@@ -14,7 +14,8 @@
  *
  * Process 1 shares the memory of its template, as after vfork: a copy would take as long as all that it does. The template
  * waits for its end. So that nothing of a container is left for the next one, process 1 has a stack of its own, allocates
- * no memory (no opendir, fopen or dprintf either), and changes only what `forget_container` resets.
+ * no memory (no opendir, fopen or dprintf either), and changes only variables that `forget_container` resets or the next
+ * container sets.
  *
  * The second form executes the command as `run` would, with signals and a stack limit of STACK bytes like those of a
  * program. The command is an interpreter with fork_server.py, which loads this file as a library and calls
@@ -104,17 +105,18 @@ static sigset_t usual;
 static struct sigaction handlers[NSIG]; /* of the interpreter */
 static jmp_buf interpreter; /* where a fork server goes on */
 
-static void answer(int socket, const char *format, ...) {
+/* Write to a socket or a file what dprintf would write; dprintf allocates memory. */
+static void print(int file, const char *format, ...) {
     char text[512];
     va_list values;
     va_start(values, format);
     int length = vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    send(socket, text, length < (int)sizeof text ? length : (int)sizeof text - 1, MSG_NOSIGNAL);
+    (void)!write(file, text, length < (int)sizeof text ? length : (int)sizeof text - 1);
 }
 
 static void fault(const char *what) {
-    answer(judge, "fault %s: %s", what, strerror(errno));
+    print(judge, "fault %s: %s", what, strerror(errno));
     _exit(1); /* the end of process 1 ends the container */
 }
 
@@ -514,7 +516,7 @@ static void become(char **command, const int *given, int count, const limits *al
     reset_signals();
     execve(command[0], command, environment);
     if (strncmp(command[0], "/program/", 9)) fault(command[0]);
-    dprintf(2, "%s: %s\n", command[0], strerror(errno)); /* no fault of the sandbox */
+    print(2, "%s: %s\n", command[0], strerror(errno)); /* the program's file is not executable: no fault of the sandbox */
     _exit(126);
 }
 
@@ -669,7 +671,7 @@ static void run(void) {
         for (int i = 0; i < descriptor_count; i++) close(descriptors[i]); /* otherwise the streams never end */
         sweep();
         end_guard(&guard);
-        answer(judge, "no-server");
+        print(judge, "no-server");
         return;
     }
     /* Pipes end when the program does. The other program of an interaction must not see this end before the launcher
@@ -891,8 +893,9 @@ static void forget_container(char *stack) {
     control.limited_to = 0;
 }
 
-/* Start a container in namespaces of its own, and wait for its end. The filter denies what would use the namespaces of the network, of IPC and of host names, so the
- * template's, which has no other container now, do as well as new ones. Return 1 in a fork server. */
+/* Start a container in namespaces of its own, and wait for its end. The filter denies what would use the namespaces of
+ * the network, of IPC and of host names, so the template's, which has no other container now, do as well as new ones.
+ * Return 1 in a fork server. */
 static int start_container(template *of) {
     static char *stack;
     if (!stack) stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -902,7 +905,7 @@ static int start_container(template *of) {
     is_new = 1;
     if (setjmp(interpreter)) return 1;
     if (clone(become_container, stack + STACK, own | CLONE_VM | SIGCHLD, of) < 0)
-        answer(given[0], "fault new namespaces: %s", strerror(errno));
+        print(given[0], "fault new namespaces: %s", strerror(errno));
     close(given[0]);
     close(given[1]);
     while (wait(NULL) > 0 || errno == EINTR) continue;
