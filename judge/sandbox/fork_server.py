@@ -80,9 +80,9 @@ def rehearse() -> None:
     """Do once what fork servers and their forks do first. First uses write to memory that each fork would copy."""
     reading, writing = os.pipe()
     os.write(writing, marshal.dumps(compile(ANY_PROGRAM, "", "exec", dont_inherit=True)))
+    os.close(writing)
     loaded(reading)
     os.close(reading)
-    os.close(writing)
     main_module("")
     flush()
 
@@ -149,7 +149,10 @@ def finish(status: int, interrupted: bool) -> None:
 
 def loaded(file: int) -> CodeType:
     """Return the compiled program in a file."""
-    code: CodeType = marshal.loads(os.read(file, max(os.fstat(file).st_size, 2**12)))  # noqa: S302  (sandboxed)
+    parts = []
+    while part := os.read(file, 2**13):
+        parts.append(part)
+    code: CodeType = marshal.loads(b"".join(parts))  # noqa: S302  (sandboxed)
     return code
 
 
@@ -160,7 +163,7 @@ if modules:
     gc.collect()
 code = loaded(0)
 sys.argv = [path]
-sys.path[0] = os.path.dirname(path)
+sys.path[0] = path.rpartition("/")[0]
 sys.setrecursionlimit(sys.getrecursionlimit() + EXTRA_FRAMES)
 gc.freeze()
 SERVE_FORKS()

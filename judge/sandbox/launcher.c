@@ -549,7 +549,8 @@ static void become_server(const int *given, int count, const limits *allowed) {
     confine(given, count, allowed);
     if (syscall(SYS_close_range, count, ~0U, 0) || prctl(PR_SET_DUMPABLE, 0))
         _exit(1); /* close_range is of Linux 5.9; without it programs are started normally */
-    for (int number = 1; number < NSIG; number++) sigaction(number, &handlers[number], NULL);
+    for (int number = 1; number < NSIG; number++)
+        if (handlers[number].sa_handler != SIG_DFL || number == SIGCHLD) sigaction(number, &handlers[number], NULL);
     /* Only the words for fork_server.py are kept. Writing to all of the packet would copy each of its pages. */
     explicit_bzero(packet, words[6] - packet);
     explicit_bzero(packet_end, packet_used - packet_end);
@@ -945,10 +946,9 @@ const char *serve_template(int template, int filter, const char *group) {
 #ifdef __GLIBC__
     malloc_trim(0); /* else each fork copies the pages that the compilation of fork_server.py has left */
 #endif
-    PyOS_BeforeFork();
-    if (serve_requests(template, filter, group)) return NULL;
+    PyOS_BeforeFork(); /* a rehearsal: the first use binds symbols, which each fork would do again */
     PyOS_AfterFork_Child();
-    return words[6];
+    return serve_requests(template, filter, group) ? NULL : words[6];
 }
 
 /* Serve process 1 as a fork server: fork for each of its messages. Return in each fork, which is a child of process 1. */

@@ -89,6 +89,19 @@ def test_two_templates_take_turns_so_that_no_container_waits_for_the_end_of_the_
     assert len(free_templates(bubblewrap)) <= 2
 
 
+def test_the_template_that_was_used_last_serves_again_when_its_container_has_ended(
+    bubblewrap: Bubblewrap,
+) -> None:
+    with bubblewrap.open(mounts_of()) as one, bubblewrap.open(mounts_of()) as other:
+        assert (printed(one, "print(1)"), printed(other, "print(2)")) == ("1", "2")
+    wait_for_the_end(bubblewrap)
+    templates = free_templates(bubblewrap)
+    assert len(templates) == 2
+    for number in range(3):
+        assert output(bubblewrap, f"print({number})") == str(number)
+        assert free_templates(bubblewrap) == templates, "the last one, which is still in the caches"
+
+
 def test_containers_at_the_same_time_share_nothing(bubblewrap: Bubblewrap) -> None:
     first, second = (mounts_of((f"of-{name}", b"")) for name in ("first", "second"))
     source = (
