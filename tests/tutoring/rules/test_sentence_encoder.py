@@ -13,6 +13,8 @@ TEXTS = [
     "",
     " ",
     "x",
+    " \tx  y\nz ",
+    "".join(map(chr, range(32, 127))),
     "Use binary search on the answer, not on the array.",
     "Use binary search twice:  once for N = 10^5,\tonce for `a[i] <= b`.",
     "Wie groß ist die Fläche? Où est l'erreur ? ¿Qué pasa si N = 1?",
@@ -32,3 +34,11 @@ def test_vectors_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -> No
     for _ in range(2):
         np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-5)
     np.testing.assert_allclose(encoder.encode(TEXTS[::-1]), expected[::-1], atol=1e-5)
+
+
+@pytest.mark.slow
+def test_two_threads_compute_the_vectors_that_one_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"Sentence {number} asks for the largest of {number} sums." for number in range(40)]
+    halved = CachedEncoder().encode(texts)
+    monkeypatch.setattr(sentence_encoder, "in_halves", lambda compute, _, count: compute(slice(0, count)))
+    np.testing.assert_allclose(CachedEncoder().encode(texts), halved, atol=1e-6)
