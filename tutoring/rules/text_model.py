@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tutoring.rules.detection import WARNING, Detection
-from tutoring.rules.halves import in_halves
 from tutoring.rules.reading import MEASURES, Unit
 
 Floats = npt.NDArray[np.float32]
@@ -44,9 +43,6 @@ LONG, PASSAGE_MARGIN = 170, 0.2
 if its own passage exceeds the threshold by the margin. Nine out of ten labelled drafts are shorter."""
 
 _HIGHEST_BYTE = 127.0
-
-_FEW_UNITS = 8
-"""Units of the smallest message that is compared with the labelled messages by two threads."""
 
 
 class Found(NamedTuple):
@@ -156,16 +152,9 @@ class TextModel:
         scores = self._linear(units) + self.bias
         vectors = np.array([unit.vector for unit in units]) @ self.components
         measures = self.standardized([unit.measures for unit in units])
-
-        likeness: Floats = np.empty((len(units), len(self.vectors)), np.float32)
-
-        def compare(own: slice) -> None:
-            part = self._measure_kernel(measures, own)
-            part *= MEASURE_SHARE
-            part += self._vector_kernel(vectors, own)
-            likeness[:, own] = part
-
-        in_halves(compare, len(self.vectors) // 2 if len(units) >= _FEW_UNITS else 0, len(self.vectors))
+        likeness = self._measure_kernel(measures)
+        likeness *= MEASURE_SHARE
+        likeness += self._vector_kernel(vectors)
         scores += likeness @ self.shares
         return np.asarray(scores, np.float32)
 
@@ -236,12 +225,12 @@ class GaussianKernel:
         squares = np.einsum("ij,ij->i", centres, centres)
         self._columns = np.vstack([2 * centres.T, -np.ones_like(squares), -squares], dtype=np.float32)
 
-    def __call__(self, rows: Floats, centres: slice = slice(None)) -> Floats:
-        """Return a column for each of these centres."""
+    def __call__(self, rows: Floats) -> Floats:
+        """Return a column for each centre."""
         squares = np.einsum("ij,ij->i", rows, rows)
         extended = np.column_stack([rows, squares, np.ones_like(squares)]).astype(np.float32)
         extended *= self._sharpness
-        exponents: Floats = extended @ self._columns[:, centres]
+        exponents: Floats = extended @ self._columns
         np.minimum(exponents, 0, out=exponents)
         return np.exp(exponents, out=exponents)
 

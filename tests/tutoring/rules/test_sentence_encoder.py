@@ -34,11 +34,3 @@ def test_vectors_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -> No
     for _ in range(2):
         np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-5)
     np.testing.assert_allclose(encoder.encode(TEXTS[::-1]), expected[::-1], atol=1e-5)
-
-
-@pytest.mark.slow
-def test_two_threads_compute_the_vectors_that_one_computes(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [f"Sentence {number} asks for the largest of {number} sums." for number in range(40)]
-    halved = CachedEncoder().encode(texts)
-    monkeypatch.setattr(sentence_encoder, "in_halves", lambda compute, _, count: compute(slice(0, count)))
-    np.testing.assert_allclose(CachedEncoder().encode(texts), halved, atol=1e-6)
