@@ -126,7 +126,9 @@ def tab_to(page: Page, name: str) -> None:
     pytest.fail(f"Tab does not reach {name!r} on {page.url}")
 
 
-def test_message_sent_before_the_status_of_the_last_reply_arrives_is_sent_with_it(open_page: OpenPage) -> None:
+def test_message_sent_before_the_status_of_the_last_reply_arrives_is_sent_with_it(
+    open_page: OpenPage,
+) -> None:
     page = open_page("demo-tutor")
     held: list[tuple[WebSocketRoute, str]] = []
     holds = False
