@@ -237,6 +237,7 @@ class Supervisor:
             "port": str(self._port),
             "ws": "websockets-sansio",
             "ws-max-size": str(2**20),
+            "ws-per-message-deflate": "false",  # text arrives in small pieces, which compression hardly shortens
             "lifespan": "off",
             "timeout-graceful-shutdown": "3",
         }

@@ -283,12 +283,14 @@ static int waits_for_input(int process, int thread) {
     }
 }
 
-/* Return whether a thread of the program runs, waits for a CPU or sleeps uninterruptibly. If none does, set `used` to
- * the time that the threads ran and waited for a CPU, and `reads` to whether one waits for input, where it is given. */
-static int is_active(number *used, int *reads) {
+/* What one pass over the program's threads found: whether one runs, waits for a CPU or sleeps uninterruptibly. If none
+ * does, also the time that they ran and waited for a CPU, which threads there are, and whether one waits for input. */
+typedef struct { int active, reads; number used, threads; } survey;
+
+static survey pass_over_threads(int finds_readers) {
     struct { int process, parent, stalled; } seen[PROCESSES];
+    survey found = {0};
     int count = 0;
-    *used = 0;
     folder processes, threads;
     if (!open_folder(&processes, AT_FDCWD, "/proc")) fault("/proc");
     for (const char *name; (name = next_name(&processes));) {
@@ -305,23 +307,36 @@ static int is_active(number *used, int *reads) {
             if (state == 'R') {
                 close(threads.file);
                 close(processes.file);
-                return 1;
+                found.active = 1;
+                return found;
             }
             stalled |= state == 'D';
             number ran, waited;
             if (read_file(process, thread, "schedstat", text, sizeof text)
                 && sscanf(text, "%lld %lld", &ran, &waited) == 2)
-                *used += (ran + waited) / 1000;
-            if (reads && !*reads) *reads = waits_for_input(process, thread);
+                found.used += (ran + waited) / 1000;
+            found.threads += 1 + ((number)thread << 16);
+            if (finds_readers && !found.reads) found.reads = waits_for_input(process, thread);
         }
         if (count < PROCESSES) seen[count].process = process, seen[count].parent = parent, seen[count++].stalled = stalled;
     }
     for (int i = 0; i < count; i++) {
         int has_child = 0; /* a parent after vfork sleeps uninterruptibly for as long as its child likes */
         for (int j = 0; j < count; j++) has_child |= seen[j].parent == seen[i].process;
-        if (seen[i].stalled && !has_child) return 1;
+        found.active |= seen[i].stalled && !has_child;
     }
-    return 0;
+    return found;
+}
+
+/* Survey the program. One pass takes long where this process waits for a CPU itself, and misses work that moves from
+ * a thread not yet seen to one already seen: a second pass finds the time of that work, or that its thread has ended. */
+static survey survey_program(int finds_readers) {
+    number start = now();
+    survey first = pass_over_threads(finds_readers);
+    if (first.active) return first;
+    survey second = pass_over_threads(finds_readers);
+    second.active |= second.threads != first.threads || (second.used - first.used) * 10 > now() - start;
+    return second;
 }
 
 static int is_full(int pipe) {
@@ -359,26 +374,28 @@ static int is_at_fault(guard *guard, int reads) {
 
 /* Count the idle time since the last look, if it is time for a look. */
 static void look(guard *guard, number start, number *cpu_then, number cpu) {
-    number time = now(), passed = time - guard->looked, period = (time - start) / 10, used;
+    number time = now(), passed = time - guard->looked, period = (time - start) / 10;
     if (period < LOOK || guard->side != ALONE) period = LOOK;
     if (period > LONGEST_LOOK) period = LONGEST_LOOK;
     if (passed < period) return;
-    int was_charged = guard->charged, reads = 0, busy = cpu - *cpu_then > passed / 2;
+    int was_charged = guard->charged, busy = cpu - *cpu_then > passed / 2;
     guard->charged = 0;
     guard->looked = time;
     *cpu_then = cpu;
-    if (busy || is_active(&used, guard->side == VALIDATOR ? &reads : NULL)) {
+    survey found = {busy};
+    if (!busy) found = survey_program(guard->side == VALIDATOR);
+    if (found.active) {
         if (guard->states) guard->states[guard->side - 1] = ACTIVE;
         guard->quiet = 0;
         return;
     }
-    guard->charged = is_at_fault(guard, reads);
+    guard->charged = is_at_fault(guard, found.reads);
     if (guard->charged && was_charged) {
-        number idle = passed - (used > guard->used ? used - guard->used : 0);
+        number idle = passed - (found.used > guard->used ? found.used - guard->used : 0);
         if (idle > 2 * period) idle = 2 * period; /* the machine was paused, or this process waited for a CPU */
         if (idle > 0) guard->idle += idle;
     }
-    guard->used = used;
+    guard->used = found.used;
 }
 
 static void begin_guard(guard *guard, int side, int shared) {

@@ -31,6 +31,8 @@ const scroller = autoscroll(byId("conversation"), byId("jump"));
 
 let lastSeq = Number(page.dataset.lastSeq);
 let isWriter = true; // false while another tab writes
+let statusFollows = false; // events have arrived, and the status that enables the controls has not
+let sendsAfterStatus = null; // the button of a message that was sent by a shortcut meanwhile
 
 addDivider(page, byId("problem"), { name: "split", initial: 50 });
 showLocalTimes(page);
@@ -56,6 +58,7 @@ function sync() {
 const handlers = {
   events(received) {
     showNotice("storage-notice", "");
+    statusFollows = true;
     scroller.update(() => {
       let successor;
       for (const { seq, kind, html } of received.events) {
@@ -121,6 +124,9 @@ const handlers = {
       showControls();
       if (closes) keepFocus();
     });
+    statusFollows = false;
+    if (sendsAfterStatus && !sendsAfterStatus.disabled) message.form.requestSubmit(sendsAfterStatus);
+    sendsAfterStatus = null;
   },
 };
 
@@ -271,7 +277,9 @@ bindShortcuts(page, {
   scrollToEnd: scroller.scrollToEnd,
   send(mode) {
     const button = byId(mode === "code" ? "ask-for-code" : "send");
-    if (button.checkVisibility() && !button.disabled) message.form.requestSubmit(button);
+    if (!button.checkVisibility()) return;
+    if (!button.disabled) message.form.requestSubmit(button);
+    else if (statusFollows) sendsAfterStatus = button;
   },
   draft() {
     const buttons = [...events.querySelectorAll("[data-insert-draft]"), byId("request-draft")].filter((one) => one?.checkVisibility());

@@ -1,7 +1,7 @@
 """The streamer: claims waiting replies, calls the models, and stores their text as it arrives.
 
-One process writes many replies: it stores the text of the last 50 ms in one transaction, then sends it to the tutors'
-pages. Another streamer takes over the replies of one that died.
+One process writes many replies: it stores the text of the last 50 ms (on a busy machine of a longer time) in one
+transaction, then sends it to the tutors' pages. Another streamer takes over the replies of one that died.
 """
 
 from __future__ import annotations
@@ -60,10 +60,16 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FLUSH_INTERVAL = 0.05
-"""Seconds between two transactions that store streamed text."""
+"""Seconds between two transactions that store streamed text, unless they take long."""
+
+_LONGEST_FLUSH_INTERVAL = 0.5
+"""Seconds between two transactions that take long. At most half of the time is spent on them."""
 
 _STOP_CHECK_INTERVAL = 0.1
 """Seconds between two checks whether the tutor has stopped a reply without new text."""
+
+_LIMIT_PRECISION = 0.1
+"""Seconds by which the time limit of a reply may be too short, so that it is not set again for each piece of text."""
 
 _RETRY_INTERVAL = 1.0
 """Seconds until a statement is repeated that the database has refused."""
@@ -120,8 +126,11 @@ class ActiveReply:
         """Return whether the protocol hides the text: it is not due yet, or the answer is not whole."""
         return self.claimed.shown_from is not None and (not self.persisted or now < self.claimed.shown_from)
 
-    def next_delta(self, seconds: float, now: datetime) -> Delta | None:
-        """Return the next piece of text to store, `seconds` after the previous call; None if there is none."""
+    def next_delta(self, seconds: float, now: datetime, interval: float = FLUSH_INTERVAL) -> Delta | None:
+        """Return the next piece of text to store, `seconds` after the previous call; None if there is none.
+
+        `interval` is the number of seconds between two calls now. A longer pause does not speed up the text after it.
+        """
         pace = self.claimed.pace_of(self.answer)
         if self.ending:
             size = len(self.pending)
@@ -130,7 +139,7 @@ class ActiveReply:
         elif pace is None or not self.claimed.live:
             size = len(self.pending)
         else:
-            self.credit = min(self.credit + pace * seconds, 2 * pace * FLUSH_INTERVAL)
+            self.credit = min(self.credit + pace * seconds, 2 * pace * interval)
             size = min(len(self.pending), int(self.credit))
             self.credit -= size
         if not size:
@@ -167,6 +176,7 @@ class Streamer:
         self.replies_waiting = asyncio.Event()
         self.flushing = asyncio.Lock()
         self.flushed_at = 0.0
+        self.flush_interval = FLUSH_INTERVAL
         self.renewed_at = 0.0
 
     async def run(self) -> None:
@@ -364,7 +374,9 @@ class Streamer:
                 reply.answer.completed = event
                 reply.answer.ended_at = timezone.now().isoformat()
         if reply.has_progressed():
-            limit.reschedule(asyncio.get_running_loop().time() + settings.REPLY_TIMEOUT)
+            end = asyncio.get_running_loop().time() + settings.REPLY_TIMEOUT
+            if end - (limit.when() or 0.0) > _LIMIT_PRECISION:
+                limit.reschedule(end)
 
     async def _pause(self, reply: ActiveReply, limit: asyncio.Timeout, seconds: float) -> None:
         """Store the number of the next call and the time at which the reply is given up, then wait."""
@@ -405,17 +417,20 @@ class Streamer:
         await self._stored(partial(write, reply.claimed))
 
     async def _flush_regularly(self) -> None:
-        """Store text at most every FLUSH_INTERVAL seconds, without delay after a pause, and renew leases."""
+        """Store text regularly, without delay after a pause, and renew leases."""
         while True:
             with contextlib.suppress(TimeoutError):
                 timeout = _STOP_CHECK_INTERVAL if self.active else HEARTBEAT
                 async with asyncio.timeout(timeout):  # `wait_for` may swallow a cancellation (Python 3.11)
                     await self.text_waiting.wait()
             since_flush = time.monotonic() - self.flushed_at
-            if since_flush < FLUSH_INTERVAL:
-                await asyncio.sleep(FLUSH_INTERVAL - since_flush)
+            if since_flush < self.flush_interval:
+                await asyncio.sleep(self.flush_interval - since_flush)
             if self.active:
+                begun = time.monotonic()
                 await self._flush()
+                longer = 2 * (time.monotonic() - begun)
+                self.flush_interval = min(max(FLUSH_INTERVAL, longer), _LONGEST_FLUSH_INTERVAL)
             else:
                 self.text_waiting.clear()  # by a reply that has ended; otherwise this loop would never wait again
 
@@ -431,7 +446,7 @@ class Streamer:
             taken = [
                 (reply, delta)
                 for reply in self.active.values()
-                if (delta := reply.next_delta(passed, reply.now())) is not None
+                if (delta := reply.next_delta(passed, reply.now(), self.flush_interval)) is not None
             ]
             deltas = [delta for _, delta in taken]
             streaming = [(reply.claimed.pk, reply.claimed.attempt) for reply in self.active.values()]

@@ -154,6 +154,8 @@ _CODE = re.compile(
     r"\b\w+ (?:[-+*/]?=) \w"
     r"|`[^`\n]{1,200}`|\((?=[^()\n]{0,40}[A-Za-z_])-?\w{1,20}(?:, ?-?\w{1,20}){1,3}\)"
 )
+_SYMBOL_OF_CODE = re.compile(r"[\[(<>=!+*/%`-]")
+"""A character of every match of _CODE, whose search takes longer."""
 _LINE_NUMBER = re.compile(
     r"\b(?:lines?|ll?\.|zeilen?|lignes?|l[ií]neas?)\s{0,2}(?:number|no\.?|nr\.?|n[°º])?\s{0,2}#?\d{1,3}\b|"
     r"第\s?[\d一二三四五六七八九十]{1,3}\s?行",
@@ -534,8 +536,13 @@ def program_names(sentence: str, background: Background) -> list[tuple[int, int]
     ]
 
 
-def code_passages(sentence: str, background: Background) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and kind of code: a simple name, the student's own code, or new code."""
+@lru_cache(maxsize=1_000)  # several detectors read each sentence
+def code_passages(sentence: str, background: Background) -> tuple[tuple[int, int, str], ...]:
+    """Return start, end and kind of code: a simple name, the student's own code, or new code."""
+    return tuple(_code_passages(sentence, background)) if _SYMBOL_OF_CODE.search(sentence) else ()
+
+
+def _code_passages(sentence: str, background: Background) -> Iterator[tuple[int, int, str]]:
     for match in _CODE.finditer(sentence):
         code = "".join(match[0].strip("`").split())
         if not _LETTER.search(code):

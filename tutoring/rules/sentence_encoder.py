@@ -45,11 +45,13 @@ class WordTokenizer(UseTokenizer):  # type: ignore[misc]
         self._tokens_of_word = lru_cache(maxsize=_MOST_WORDS)(self._viterbi)
 
     def _encode_one(self, text: str) -> list[int]:
-        normalized = self._normalizer.normalize(text)
-        if not normalized:
+        if text.isascii() and text.isprintable():
+            words = text.split()  # all that normalization changes in such a text
+        else:
+            words = self._normalizer.normalize(text).split(_WORD_BEGINS)[1:]
+        if not words:
             return [self._unk_id]
-        words = normalized.split(_WORD_BEGINS)
-        return [token for word in words[1:] for token in self._tokens_of_word(_WORD_BEGINS + word)]
+        return [token for word in words for token in self._tokens_of_word(_WORD_BEGINS + word)]
 
 
 class CachedEncoder(NumpyBackend):  # type: ignore[misc]

@@ -88,6 +88,8 @@ _HELD_CODE = 400
 
 
 _WORD_AT_END = re.compile(r"[\w-]+\Z")
+_WORD = re.compile(r"(?<![\w-])(?=([\w.-]+))")
+_CODE_MARK = re.compile(r"`+")
 
 _LONGEST_PHRASE = 100
 """Characters before a name that can decide whether it is masked: more than `_SPEAKS_OF_ITSELF` matches."""
@@ -145,27 +147,24 @@ class Names:
 
     def unfinished(self, line: str) -> int:
         """Return the position in an unfinished line from which a name may be arriving, else the line's length."""
-        own = self.own.lower()
+        own, roots = _own_and_roots(self.own)
         line = line.translate(_HYPHENS)
-        roots = (*_ROOTS, own) if own else _ROOTS
         # A name has at most two words.
         last_word = line.rfind(" ") + 1
         word_before = line.rfind(" ", 0, max(0, last_word - 1)) + 1
-        for start in range(max(word_before, len(line) - _LONGEST_NAME), len(line)):
-            if start and re.match(r"[\w-]", line[start - 1]):
-                continue
-            first, *others = line[start:].lower().split(" ")
+        for word in _WORD.finditer(line, max(word_before, len(line) - _LONGEST_NAME)):
+            first, end = word[1].lower(), word.end(1)
             is_name = first in _BEGINNINGS or own.startswith(first) or first.startswith(roots)
-            if (
-                is_name
-                and re.fullmatch(r"[\w.-]+", first)
-                and (not others or (first in _TWO_WORDS and len(others) == 1))
-            ):
-                return start
+            if is_name and (end == len(line) or (first in _TWO_WORDS and end == last_word - 1)):
+                return word.start()
         return len(line)
 
     def _matches(self, line: str) -> Iterator[_Match]:
         plain = line.translate(_HYPHENS)
+        lowered = plain.lower()
+        # Most lines contain no name. Outside ASCII, the patterns ignore more differences of case than `lower` does.
+        if plain.isascii() and not any(root in lowered for root in _own_and_roots(self.own)[1]):
+            return
         found = sorted(
             _Match(Span(*match.span("name")), match.start())
             for pattern in _patterns(self.own, self.statement)
@@ -176,6 +175,13 @@ class Names:
             if match.name.start >= end:
                 yield match
                 end = match.name.end
+
+
+@lru_cache(maxsize=256)
+def _own_and_roots(own: str) -> tuple[str, tuple[str, ...]]:
+    """Return the model's name and the roots of all names, in lower case."""
+    own = own.lower()
+    return own, (*_ROOTS, own) if own else _ROOTS
 
 
 @lru_cache(maxsize=256)
@@ -308,7 +314,7 @@ def _inline_code(line: str) -> _InlineCode:
     """
     closed: list[Span] = []
     end, open_ = 0, len(line)
-    runs = list(re.finditer(r"`+", line))
+    runs = list(_CODE_MARK.finditer(line))
     for number, run in enumerate(runs):
         if run.start() < end:
             continue

@@ -47,10 +47,14 @@ from tutoring.sessions.reply_stream import ReplyStream
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
-"""Seconds between two reads of the rows without a notification: a lost notification delays text by at most this."""
+"""Seconds without text or a notification after which the rows are read: one of them may be lost."""
 
-LOGIN_CHECK_SECONDS = 6.0
-"""Seconds between two checks that the person may still read the session. Events are never sent without a check."""
+TICK_SECONDS = 1.0
+"""Seconds between two looks at the time."""
+
+LOGIN_CHECK_SECONDS = 15.0
+"""Seconds between two checks that the person may still read the session, if no notification requests one. Events are
+never sent without a check."""
 
 MAXIMUM_CHUNKS = 40
 """Chunks that are queued for a slow browser. Beyond that the browser gets the whole text instead."""
@@ -127,10 +131,12 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self.channel_layer.group_add(group, self.channel_name)
         chunk_broadcaster.subscribe(str(self.session_id), self)
         self.sender = asyncio.create_task(self._run())
+        self._tick()
 
     async def disconnect(self, _: int) -> None:
         if hasattr(self, "sender"):
             chunk_broadcaster.unsubscribe(str(self.session_id), self)
+            self.ticker.cancel()
             self.sender.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self.sender
@@ -172,6 +178,11 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.dirty = True
         self.pending.set()
 
+    def _tick(self) -> None:
+        """Let the tab's task look at the time regularly. A timeout of each wait would cost more than its message."""
+        self.pending.set()
+        self.ticker = asyncio.get_running_loop().call_later(TICK_SECONDS, self._tick)
+
     async def _run(self) -> None:
         """Send updates; close the socket, so that the page reconnects, if they cannot be read."""
         try:
@@ -181,11 +192,9 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self.close(TRY_AGAIN_LATER)
 
     async def _send_updates(self) -> None:
-        """Send updates after each notification, after each chunk, and every POLL_SECONDS without one."""
+        """Send updates after each notification, after each chunk, and after POLL_SECONDS without one."""
         while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(POLL_SECONDS):
-                    await self.pending.wait()
+            await self.pending.wait()
             self.pending.clear()
             if self.storage_delayed:
                 self.storage_delayed = False

@@ -13,6 +13,8 @@ TEXTS = [
     "",
     " ",
     "x",
+    " \tx  y\nz ",
+    "".join(map(chr, range(32, 127))),
     "Use binary search on the answer, not on the array.",
     "Use binary search twice:  once for N = 10^5,\tonce for `a[i] <= b`.",
     "Wie groß ist die Fläche? Où est l'erreur ? ¿Qué pasa si N = 1?",

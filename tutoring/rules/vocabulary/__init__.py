@@ -50,6 +50,9 @@ class Match(NamedTuple):
 @lru_cache(maxsize=512)
 def tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of the text. French elisions are separated (“l'énoncé” has two tokens)."""
+    lead = len(text) - len(text.lstrip())
+    if lead:  # detectors read a sentence with the space before it, and features without
+        return tuple(Token(word, start + lead, end + lead) for word, start, end in tokens(text[lead:]))
     found = []
     for match in _TOKEN.finditer(text):
         word, start = match[0].lower(), match.start()
@@ -120,6 +123,7 @@ class Lexicon:
         self.words: set[str] = set()
         # Few words of a text begin a wording.
         self._after_root = lru_cache(maxsize=20_000)(lambda word: tuple(self._root.following(word)))
+        self._matches = lru_cache(maxsize=1_000)(self._find)  # several detectors read each sentence
         for wording, label in wordings:
             self._add(wording, label)
 
@@ -143,16 +147,22 @@ class Lexicon:
 
     def longest(self, words: Sequence[Token]) -> list[Match]:
         """Return the longest wording at each token. Matches do not overlap."""
-        return longest_of(list(self.all(words)))
+        return longest_of(self.all(words))
 
-    def all(self, words: Sequence[Token]) -> Iterator[Match]:
-        """Yield every wording at every token."""
-        for position, word in enumerate(words):
-            if nodes := self._after_root(word.text):
-                yield from self._at(words, position, nodes)
+    def all(self, words: Sequence[Token]) -> Sequence[Match]:
+        """Return every wording at every token."""
+        return self._matches(tuple(word.text for word in words))
+
+    def _find(self, words: Sequence[str]) -> Sequence[Match]:
+        return [
+            match
+            for position, word in enumerate(words)
+            if (nodes := self._after_root(word))
+            for match in self._at(words, position, nodes)
+        ]
 
     @staticmethod
-    def _at(words: Sequence[Token], position: int, nodes: Sequence[_Node]) -> Iterator[Match]:
+    def _at(words: Sequence[str], position: int, nodes: Sequence[_Node]) -> Iterator[Match]:
         """Yield every wording at the token, whose word leads from the root to these nodes."""
         found = [(node, position + 1) for node in nodes]
         while found:
@@ -160,7 +170,7 @@ class Lexicon:
             if node.labels:
                 yield Match(position, at, node.labels)
             if at < len(words):
-                found += [(following, at + 1) for following in node.following(words[at].text)]
+                found += [(following, at + 1) for following in node.following(words[at])]
 
 
 def longest_of(matches: Sequence[Match]) -> list[Match]:
@@ -244,21 +254,34 @@ def _joined_spellings() -> dict[str, str]:
     }
 
 
-def disguised_algorithms(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and name of algorithms spelt with digits, gaps or dots, or backwards."""
+@cache
+def _joined_in_both_directions() -> dict[str, str]:
+    """Return the names by joined spellings, also by those written backwards."""
+    names = _joined_spellings()
+    return {spelling[::-1]: name for spelling, name in names.items()} | names
+
+
+@lru_cache(maxsize=16)  # for a detector and for the features of the text model
+def disguised_algorithms(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Return start, end and name of algorithms spelt with digits, gaps or dots, or backwards."""
+    return tuple(_disguised_algorithms(text))
+
+
+def _disguised_algorithms(text: str) -> Iterator[tuple[int, int, str]]:
     names = _joined_spellings()
     for match in _SPACED.finditer(text):
         joined = "".join(_LETTERS.findall(match[0].lower()))
         for name in islice((name for spelling, name in names.items() if spelling in joined), 1):
             yield match.start(), match.end(), name
+    names = _joined_in_both_directions()
     plain = _MIXED.sub(lambda match: match[0].translate(_LETTERS_OF_DIGITS), text)
     words = [match for match in _LETTERS.finditer(plain) if match[0].isascii()]
+    lowered = [word[0].lower() for word in words]
     for number, word in enumerate(words):
-        for last in words[number : number + 2]:
-            joined = word[0].lower() if last is word else (word[0] + last[0]).lower()
-            found = names.get(joined) or names.get(joined[::-1])
-            if found and not _is_plain(text[word.start() : last.end()]):
-                yield word.start(), last.end(), found
+        for last in range(number, min(number + 2, len(words))):
+            found = names.get("".join(lowered[number : last + 1]))
+            if found and not _is_plain(text[word.start() : words[last].end()]):
+                yield word.start(), words[last].end(), found
 
 
 def _is_plain(passage: str) -> bool:
