@@ -162,6 +162,7 @@ class Session(models.Model):
         indexes = [
             models.Index(fields=["-recorded_at"]),
             models.Index(fields=["tutor", "-recorded_at"]),
+            models.Index(fields=["tutor", "-state", "-recorded_at"], name="own_session_in_order"),
             # Holds all columns that select the sessions of people for the figures of arms.
             models.Index(fields=["origin", "state", "number", "outcome", "problem", "protocol"]),
             # The few sessions that figures leave out. Figures read them instead of a column of every session.

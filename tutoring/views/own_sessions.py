@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.db.models import Case, Count, IntegerField, Q, Value, When
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.http import urlencode
@@ -24,9 +24,8 @@ from tutoring.views.requests import PAGE_SIZE, Choice, person_of, send_lines
 SESSIONS_AT_ONCE = 50
 """Sessions whose events an export reads with one query."""
 
-_OPEN_FIRST = Case(
-    When(state=Session.State.CLOSED, then=Value(1)), default=Value(0), output_field=IntegerField()
-)
+_IN_ORDER = ("-state", "-recorded_at")
+"""In descending order of the alphabet, the states are open, judging, closed. An index has this order."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +54,17 @@ class SessionFilters:
 @require_GET
 @requires_role(Role.TUTOR)
 def session_list(request: HttpRequest) -> HttpResponse:
-    """Show the tutor's own sessions, open ones first, then newest first. Query: text, status, page."""
+    """Show the tutor's own sessions: open ones, those that wait for a verdict, closed ones, each newest first.
+
+    Query: text, status, page.
+    """
     filters = SessionFilters.of(request)
     sessions = own_sessions(person_of(request)).annotate(visible_status=session_status())
     counts = dict(sessions.order_by().values_list("visible_status").annotate(Count("pk")))
     found = sessions.filter(visible_status=filters.status) if filters.status else sessions
     for word in filters.text.split():
         found = found.filter(Q(problem__title__icontains=word) | Q(problem__external_id__icontains=word))
-    keys = found.order_by(_OPEN_FIRST, "-recorded_at").values_list("pk", flat=True)
+    keys = found.order_by(*_IN_ORDER).values_list("pk", flat=True)
     paginator = Paginator(keys, PAGE_SIZE)
     if not filters.text:
         paginator.count = counts.get(filters.status, 0) if filters.status else sum(counts.values())
