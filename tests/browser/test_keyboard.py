@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.workspace import ask_for_code, message, replies, start_session
@@ -124,40 +121,6 @@ def tab_to(page: Page, name: str) -> None:
         if page.evaluate(NAME_OF_FOCUSED).startswith(name):
             return
     pytest.fail(f"Tab does not reach {name!r} on {page.url}")
-
-
-def test_message_sent_before_the_status_of_the_last_reply_arrives_is_sent_with_it(
-    open_page: OpenPage,
-) -> None:
-    page = open_page("demo-tutor")
-    held: list[tuple[WebSocketRoute, str]] = []
-    holds = False
-
-    def forward(socket: WebSocketRoute) -> None:
-        def pass_on(received: str | bytes) -> None:
-            text = str(received)
-            if holds and json.loads(text)["type"] == "status":
-                held.append((socket, text))
-            else:
-                socket.send(text)
-
-        socket.connect_to_server().on_message(pass_on)
-
-    page.route_web_socket(re.compile("/ws/sessions/"), forward)
-    start_session(page, "watering-round")
-    message(page).fill("What does the first sample show?")
-    page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("button", name="Send", exact=True)).to_be_disabled()
-    holds = True
-    expect(replies(page)).to_have_count(1)
-    message(page).fill("Trace it by hand.")
-    page.keyboard.press("Control+Enter")
-    expect(message(page)).to_have_value("Trace it by hand.")
-    holds = False
-    for socket, text in held:
-        socket.send(text)
-    expect(replies(page)).to_have_count(2)
-    expect(message(page)).to_have_value("")
 
 
 def test_session_is_held_and_ended_by_keyboard_alone(open_page: OpenPage) -> None:
