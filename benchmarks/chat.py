@@ -143,6 +143,11 @@ class Reader:
         self.seen = text.rfind(" ") + 1
 
 
+def run_code(stack: Stack, code: str) -> str:
+    """Run Python code with the settings of the stack; return its output."""
+    return stack.manage("shell", "--no-imports", "-v", "0", "-c", code).stdout
+
+
 def processor_time(stack: Stack) -> dict[str, float]:
     """Return the CPU seconds of the processes that transmit text."""
     tick = os.sysconf("SC_CLK_TCK")
@@ -166,9 +171,7 @@ async def measure(
     for _ in readers:
         await asyncio.wait_for(ready.acquire(), 30)
     before = processor_time(stack)
-    await asyncio.to_thread(
-        stack.manage, "shell", "--no-imports", "-v", "0", "-c", ASK.format(seconds=seconds)
-    )
+    await asyncio.to_thread(run_code, stack, ASK.format(seconds=seconds))
     begun = time.time()
     await asyncio.wait_for(asyncio.gather(*tasks), 300)
     after = processor_time(stack)
@@ -186,9 +189,7 @@ async def measure_stops(
         await asyncio.wait_for(ready.acquire(), 30)
     stopping = readers[-STOPS:]  # the last ones, so that all others stream
     places = [tokens * (0.1 + 0.4 * number / STOPS) for number in range(len(stopping))]
-    ask = ASK.format(seconds=seconds)
-    asking = asyncio.to_thread(stack.manage, "shell", "--no-imports", "-v", "0", "-c", ask)
-    asked = asyncio.create_task(asking)
+    asked = asyncio.create_task(asyncio.to_thread(run_code, stack, ASK.format(seconds=seconds)))
     pressed = await asyncio.gather(
         *(reader.stop(place) for reader, place in zip(stopping, places, strict=True))
     )
@@ -248,10 +249,8 @@ def main() -> int:
     parser.add_argument("--paragraph", type=int, default=40, help="tokens of a paragraph")
     options = parser.parse_args()
     chats, rate, seconds, paragraph = options.chats, options.rate, options.seconds, options.paragraph
-    pause, tokens = (
-        1000 // rate,
-        2 * rate * seconds,
-    )  # each chat streams while the others begin, and then with all
+    pause = 1000 // rate
+    tokens = 2 * rate * seconds  # each chat streams while the others begin, and then with all
     fake_providers = FakeProviders()
     fake_providers.start()
     straight = asyncio.run(floor(fake_providers.port, chats, pause, tokens))
@@ -260,18 +259,10 @@ def main() -> int:
         stack = Stack(Path(folder), OPENAI_API_KEY="sk-fake", OPENAI_BASE_URL=fake_providers.openai_url)
         try:
             stack.wait_until_ready()
-            opened = stack.manage(
-                "shell",
-                "--no-imports",
-                "-v",
-                "0",
-                "-c",
-                OPEN.format(chats=chats, pause=pause, tokens=tokens, paragraph=paragraph),
-            )
-            readers, begun, used = asyncio.run(measure(stack, json.loads(opened.stdout), seconds))
-            shown, ended = asyncio.run(
-                measure_stops(stack, json.loads(opened.stdout), fake_providers, tokens, seconds)
-            )
+            code = OPEN.format(chats=chats, pause=pause, tokens=tokens, paragraph=paragraph)
+            opened = json.loads(run_code(stack, code))
+            readers, begun, used = asyncio.run(measure(stack, opened, seconds))
+            shown, ended = asyncio.run(measure_stops(stack, opened, fake_providers, tokens, seconds))
         finally:
             stack.stop()
             fake_providers.stop()
