@@ -44,7 +44,10 @@ const sendToSocket = connect(`/ws/sessions/${page.dataset.session}/`, {
     sync();
     draft.retry();
   },
-  lost: () => showNotice("connection", "Connection lost; reconnecting… Your text is kept."),
+  lost() {
+    sendsAfterStatus = null; // the status may come much later
+    showNotice("connection", "Connection lost; reconnecting… Your text is kept.");
+  },
   loggedOut: showLoggedOut,
   refused: (sentence) => showNotice("connection", sentence),
   message: (received) => handlers[received.type]?.(received),

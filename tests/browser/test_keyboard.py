@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.workspace import ask_for_code, message, replies, start_session
@@ -121,6 +124,41 @@ def tab_to(page: Page, name: str) -> None:
         if page.evaluate(NAME_OF_FOCUSED).startswith(name):
             return
     pytest.fail(f"Tab does not reach {name!r} on {page.url}")
+
+
+def test_message_sent_before_the_status_of_the_last_reply_arrives_is_sent_with_it(
+    open_page: OpenPage,
+) -> None:
+    page = open_page("demo-tutor")
+    held: list[tuple[WebSocketRoute, str]] = []
+    replied = released = False
+
+    def forward(socket: WebSocketRoute) -> None:
+        def pass_on(received: str | bytes) -> None:
+            nonlocal replied
+            news = json.loads(received)
+            replied |= any(event["kind"] == "reply" for event in news.get("events", ()))
+            if replied and not released and news["type"] == "status":
+                held.append((socket, str(received)))
+            else:
+                socket.send(received)
+
+        socket.connect_to_server().on_message(pass_on)
+
+    start_session(page, "returns-trolley")
+    page.route_web_socket(re.compile("/ws/sessions/"), forward)
+    page.reload()
+    message(page).fill("What does the first sample show?")
+    page.keyboard.press("Control+Enter")
+    expect(replies(page)).to_have_count(1)
+    message(page).fill("Trace it by hand.")
+    page.keyboard.press("Control+Enter")
+    expect(message(page)).to_have_value("Trace it by hand.")
+    released = True
+    for socket, text in held:
+        socket.send(text)
+    expect(replies(page)).to_have_count(2)
+    expect(message(page)).to_have_value("")
 
 
 def test_session_is_held_and_ended_by_keyboard_alone(open_page: OpenPage) -> None:
