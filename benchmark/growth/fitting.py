@@ -23,6 +23,9 @@ _LARGEST_RESIDUAL = 0.35
 _LARGEST_SPREAD = 1.6
 """The largest median over sizes of the ratio of the median to the fastest run in a stable growth."""
 
+_WIDEST, _LEAST_GROWTH = 2.0, 3.0
+"""Largest width of the interval of a clear slope, and the factor by which the used times differ at least."""
+
 
 @dataclass(frozen=True)
 class Point:
@@ -85,6 +88,16 @@ def fit(points: Sequence[Point]) -> Fit | None:
     margin = t_quantile(len(used) - 2) * line.error
     sizes = tuple(point.size for point in used)
     return Fit(line.slope, line.slope - margin, line.slope + margin, line.intercept, line.residual, sizes)
+
+
+def is_clear(found: Fit, points: Sequence[Point]) -> bool:
+    """Return whether the fit of these points is more than noise: a narrow interval, and times that grow enough.
+
+    The times of a program that reaches the bound soon after 20 ms differ by less than their noise allows to fit.
+    """
+    base = start_up(points)
+    seconds = [point.seconds - base for point in used_points(points)]
+    return found.high - found.low <= _WIDEST and max(seconds) >= _LEAST_GROWTH * min(seconds)
 
 
 def _spread(used: Sequence[Point], base: float) -> float:

@@ -17,6 +17,7 @@ from benchmark.growth.fitting import (
     Fit,
     Point,
     fit,
+    is_clear,
     start_up,
     used_points,
 )
@@ -34,9 +35,6 @@ RUNS, MOST_RUNS = 3, 6
 
 _SMALL_RESIDUAL = 0.08
 """Maximum standard deviation of log seconds around the line for which no further runs are needed."""
-
-_WIDE = 2.0
-"""Minimum width of the slope's interval for which a program that reaches the bound counts as too fast for a slope."""
 
 Outcome = Literal["fitted", "fast", "slow", "unstable", "memory", "stopped"]
 """The result of a series. `fast`: the bound is reached with fewer than three times long enough to be fitted. `slow`:
@@ -299,7 +297,7 @@ def _result(parameter: SizeParameter, series: _Series) -> MeasuredSeries:
     found = fit(points)
     last = points[-1] if points else None
     at_bound = last.seconds if last and last.size == parameter.largest else None
-    if found is not None and at_bound is not None and found.high - found.low > _WIDE:
+    if found is not None and at_bound is not None and not is_clear(found, points):
         found = None
     prediction = at_bound
     if prediction is None and found is not None:

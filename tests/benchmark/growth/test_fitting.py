@@ -4,7 +4,7 @@ from math import log2
 
 import pytest
 
-from benchmark.growth.fitting import Point, fit, least_squares, start_up, used_points
+from benchmark.growth.fitting import Point, fit, is_clear, least_squares, start_up, used_points
 
 SIZES = [16 * 2**step for step in range(14)]
 
@@ -60,3 +60,29 @@ def test_least_squares_gives_the_published_error():
     assert (line.slope, line.intercept) == pytest.approx((0.7, 2.0))
     assert line.residual == pytest.approx((2.3 / 2) ** 0.5)
     assert line.error == pytest.approx((2.3 / 2 / 5) ** 0.5)
+
+
+def test_the_slope_of_a_fast_program_that_reaches_the_bound_is_not_clear():
+    """The sizes and times of an accepted program for n log n that was measured beside busy processes."""
+    smallest = [Point(16, (0.0009,)), Point(32, (0.0009,)), Point(64, (0.0009,))]
+    times = {11585: 0.0198, 16384: 0.0311, 18102: 0.0374, 20000: 0.044}
+    measured = smallest + [Point(size, (seconds,)) for size, seconds in times.items()]
+    found = fit(measured)
+    assert found
+    assert found.slope > 1.6
+    assert not is_clear(found, measured)
+
+
+def test_the_slope_over_times_that_double_twice_is_clear():
+    measured = points(lambda size: 2e-6 * size)
+    found = fit(measured)
+    assert found
+    assert is_clear(found, measured)
+
+
+def test_a_wide_interval_is_not_clear():
+    times = {16: 0.0, 32: 0.0, 64: 0.0, 128: 0.1, 256: 0.3, 512: 0.45}
+    measured = [Point(size, (seconds,)) for size, seconds in times.items()]
+    found = fit(measured)
+    assert found
+    assert not is_clear(found, measured)
