@@ -3,8 +3,8 @@
 from django.http import HttpRequest, QueryDict
 
 
-def query_without_page(request: HttpRequest) -> QueryDict:
-    """Return the parameters of the address except the page number, for links to other pages of the list."""
+def query_without_page(request: HttpRequest, parameter: str = "page") -> QueryDict:
+    """Return the parameters of the address except the number of a list's page, for links to its other pages."""
     query = request.GET.copy()
-    query.pop("page", None)
+    query.pop(parameter, None)
     return query

@@ -174,6 +174,12 @@ class Session(models.Model):
             models.Index(
                 fields=["tutor", "problem"], name="open_session", condition=~models.Q(state="closed")
             ),
+            # The sessions that their tutors have seen solved, for the same lists.
+            models.Index(
+                fields=["tutor", "problem"],
+                name="seen_solved_session",
+                condition=models.Q(former_outcome="solved") | models.Q(former_outcome="", outcome="solved"),
+            ),
             # Holds all columns that the review queue reads of sessions with reviews.
             models.Index(fields=["id", "origin", "tutor", "invalidated"], name="session_by_key"),
             # Its size is the number of sessions that may be reviewed.

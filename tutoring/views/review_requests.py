@@ -50,6 +50,11 @@ def people_with(*roles: Role) -> QuerySet[User]:
     return User.objects.filter(able, is_active=True).distinct().order_by("username")
 
 
-def requested_page(request: HttpRequest, rows: QuerySet[Any] | Sequence[Any]) -> Page[Any]:
-    """Return the page of the rows that the address names, the first page by default."""
-    return Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+def requested_page(
+    request: HttpRequest,
+    rows: QuerySet[Any] | Sequence[Any],
+    parameter: str = "page",
+    length: int = PAGE_SIZE,
+) -> Page[Any]:
+    """Return the page of the rows that the parameter of the address names, the first page by default."""
+    return Paginator(rows, length).get_page(request.GET.get(parameter))

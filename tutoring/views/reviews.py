@@ -54,7 +54,7 @@ from tutoring.rules import current_rule_set, rule_set
 from tutoring.sessions.assignments import is_of_blind_study
 from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.trajectory import readable_session
-from tutoring.views.requests import PAGE_SIZE, command_id, person_of, text_field
+from tutoring.views.requests import command_id, person_of, text_field
 from tutoring.views.review_pages import DEFERRED, chips, read_with_reviews
 from tutoring.views.review_requests import (
     for_reviewers,
@@ -64,6 +64,9 @@ from tutoring.views.review_requests import (
     requested_page,
 )
 
+DONE_PAGE_SIZE = 20
+"""Own submitted reviews on a page of the queue."""
+
 REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
 
 
@@ -72,8 +75,8 @@ REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
 def queue(request: HttpRequest) -> HttpResponse:
     """Show the queue: sessions to review, the person's open and submitted reviews, and the overall progress.
 
-    Query: origin (people, automatic or all; default: people), session (an id for the form of assignments), page (of the
-    assigned reviews).
+    Query: origin (people, automatic or all; default: people), session (an id for the form of assignments), done (page
+    of the own submitted reviews), page (of the assigned reviews).
     """
     person, now, version = person_of(request), timezone.now(), current_rule_set().version
     own = (
@@ -94,7 +97,13 @@ def queue(request: HttpRequest) -> HttpResponse:
             "begun": own.filter(
                 state=Review.State.OPEN, session__invalidated=False, rule_set=version
             ).order_by("opened_at"),
-            "done": own.filter(state=Review.State.SUBMITTED).order_by("-submitted_at")[:PAGE_SIZE],
+            "done": requested_page(
+                request,
+                own.filter(state=Review.State.SUBMITTED).order_by("-submitted_at"),
+                "done",
+                DONE_PAGE_SIZE,
+            ),
+            "done_query": query_without_page(request, "done"),
             "origins": origins,
             "queues": [
                 (name, sum(getattr(counts, name) for counts in (waiting, disputed) if counts))

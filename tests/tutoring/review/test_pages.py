@@ -57,6 +57,28 @@ def test_a_review_from_the_queue_to_its_submission(recorded: SessionFactory, rit
     assert "Your review" in page
 
 
+def test_all_own_submitted_reviews_are_listed_in_pages(
+    recorded: SessionFactory, rita: User, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("tutoring.views.reviews.DONE_PAGE_SIZE", 2)
+    addresses: list[str] = []
+    for _ in range(3):
+        recorded("Look at the sample.")
+        done = claim(rita)
+        submit(done, reading(done.session))
+        addresses.insert(0, done.get_absolute_url())
+    client = client_of(rita)
+
+    def listed(query: str) -> list[str]:
+        table = client.get(f"/review/{query}").content.decode().partition('id="done-heading"')[2]
+        return re.findall(r'<a class="row-link" href="([^"]+)"', table)
+
+    assert listed("?origin=all") == addresses[:2]
+    assert 'href="?origin=all&amp;done=2"' in client.get("/review/?origin=all").content.decode()
+    assert listed("?origin=all&done=2") == addresses[2:]
+    assert listed("?done=none") == addresses[:2]
+
+
 def test_the_queue_shows_human_sessions_unless_others_are_chosen(recorded: SessionFactory, rita: User):
     human, automatic = recorded(), recorded()
     Session.objects.filter(pk=automatic.pk).update(origin=Session.Origin.AUTOMATIC)
