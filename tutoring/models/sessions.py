@@ -181,7 +181,10 @@ class Session(models.Model):
                 condition=models.Q(former_outcome="solved") | models.Q(former_outcome="", outcome="solved"),
             ),
             # Holds all columns that the review queue reads of sessions with reviews.
-            models.Index(fields=["id", "origin", "tutor", "invalidated"], name="session_by_key"),
+            models.Index(
+                fields=["id", "origin", "tutor", "invalidated", "state", "code_generations"],
+                name="session_by_key",
+            ),
             # Its size is the number of sessions that may be reviewed.
             models.Index(
                 fields=["origin", "tutor", "id", "state", "invalidated", "code_generations"],

@@ -54,6 +54,17 @@ class WaitingCounts:
         """The number of sessions of any origin."""
         return self.people + self.automatic
 
+    def __sub__(self, other: WaitingCounts) -> WaitingCounts:
+        return WaitingCounts(self.people - other.people, self.automatic - other.automatic)
+
+
+@dataclass(frozen=True)
+class ReviewCounts:
+    """The number of sessions to review, and the numbers of those that wait for a person's independent review."""
+
+    sessions: int
+    waiting: WaitingCounts
+
 
 def of_origins(sessions: SessionQuerySet, origins: Origins) -> SessionQuerySet:
     """Return the sessions of these origins."""
@@ -107,12 +118,19 @@ def needing_review(rule_set: int, now: datetime) -> SessionQuerySet:
 
 def _without_free_slot(rule_set: int, now: datetime) -> QuerySet[Any, Any]:
     """Return the ids of the sessions whose slots for independent reviews are occupied."""
+    return _with_outcome(rule_set).union(_occupied_by_open_reviews(rule_set, now), all=True)
+
+
+def _with_outcome(rule_set: int) -> QuerySet[ReviewOutcome, Any]:
+    """Return the ids of the sessions whose independent reviews are both submitted."""
+    return ReviewOutcome.objects.filter(rule_set=rule_set).order_by().values("session")
+
+
+def _occupied_by_open_reviews(rule_set: int, now: datetime) -> QuerySet[Review, Any]:
+    """Return the ids of the sessions without an outcome whose slots for independent reviews are occupied."""
     counted = occupying_reviews(rule_set, now).values("session").annotate(slots=Count("*"))
-    # Sessions with both submitted reviews have an outcome, so only those with an open review are counted.
     open_now = Review.objects.filter(rule_set=rule_set, state=Review.State.OPEN).values("session")
-    full = counted.filter(session__in=open_now, slots=len(Review.INDEPENDENT))
-    reviewed = ReviewOutcome.objects.filter(rule_set=rule_set).values("session")
-    return reviewed.union(full.values("session"), all=True)
+    return counted.filter(session__in=open_now, slots=len(Review.INDEPENDENT)).values("session")
 
 
 def _reviewable_without(left_out: QuerySet[Any, Any], rule_set: int, now: datetime) -> SessionQuerySet:
@@ -150,6 +168,28 @@ def waiting_for_review(person: User, rule_set: int, now: datetime) -> SessionQue
     # One list of ids to leave out, because the database looks up every session in each list.
     left_out = _without_free_slot(rule_set, now).union(_reviewed(person, rule_set), all=True)
     return _reviewable_without(left_out, rule_set, now).exclude(tutor=person)
+
+
+def count_for_review(person: User, rule_set: int, now: datetime, of_blind_study: Q) -> ReviewCounts:
+    """Return the number of sessions to review and, by origin, those that `waiting_for_review` selects.
+
+    Those that it leaves out are counted and subtracted: a database needs longer to look for each session among them.
+    `of_blind_study` is the result of `is_of_blind_study`.
+    """
+    of_others = {
+        origin: Count("pk", filter=_by_origin(origin, of_blind_study) & ~Q(tutor=person))
+        for origin in ("people", "automatic")
+    }
+    found = reviewable().order_by().aggregate(sessions=Count("*"), **of_others)
+    undecided = _reviewed(person, rule_set).exclude(session__in=_with_outcome(rule_set))
+    left_out = (
+        reviewable().filter(review_outcomes__rule_set=rule_set),
+        reviewable().filter(pk__in=undecided.union(_occupied_by_open_reviews(rule_set, now))),
+    )
+    waiting = WaitingCounts(found["people"], found["automatic"])
+    for sessions in left_out:
+        waiting -= count_by_origin(sessions.exclude(tutor=person), of_blind_study)
+    return ReviewCounts(found["sessions"], waiting)
 
 
 def waiting_for_adjudication(person: User, rule_set: int, now: datetime) -> SessionQuerySet:

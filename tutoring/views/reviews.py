@@ -46,9 +46,8 @@ from tutoring.review.records import complete_reviews
 from tutoring.review.slots import (
     ORIGINS,
     count_by_origin,
-    reviewable,
+    count_for_review,
     waiting_for_adjudication,
-    waiting_for_review,
 )
 from tutoring.rules import current_rule_set, rule_set
 from tutoring.sessions.assignments import is_of_blind_study
@@ -84,9 +83,9 @@ def queue(request: HttpRequest) -> HttpResponse:
     )
     roles, origins = roles_of(person), requested_origins(request.GET)
     of_blind_study = is_of_blind_study()
-    waiting = disputed = None
-    if Role.REVIEWER in roles:
-        waiting = count_by_origin(waiting_for_review(person, version, now), of_blind_study)
+    found = count_for_review(person, version, now, of_blind_study)
+    waiting = found.waiting if Role.REVIEWER in roles else None
+    disputed = None
     if Role.ADJUDICATOR in roles:
         disputed = count_by_origin(waiting_for_adjudication(person, version, now), of_blind_study)
     return render(
@@ -111,7 +110,7 @@ def queue(request: HttpRequest) -> HttpResponse:
             ],
             "waiting": waiting and getattr(waiting, origins),
             "disputed": disputed and getattr(disputed, origins),
-            "progress": progress(version),
+            "progress": {"sessions": found.sessions, **progress(version)},
             "hints": waiting_for_label(person).count(),
             **(_for_admins(request, version) if Role.ADMIN in roles else {}),
         },
@@ -133,7 +132,7 @@ def _for_admins(request: HttpRequest, version: int) -> dict[str, object]:
 
 
 def progress(version: int) -> dict[str, int]:
-    """Return the numbers of sessions by number of reviews under a rule set. Runs three queries.
+    """Return the numbers of sessions by number of reviews under a rule set. Runs two queries.
 
     Only closed sessions have reviews.
     """
@@ -146,7 +145,7 @@ def progress(version: int) -> dict[str, int]:
         settled=Count("session", filter=~Q(verdict="")), disputed=Count("session", filter=Q(verdict=""))
     )
     two = outcomes["settled"] + outcomes["disputed"]  # every session with both reviews has an outcome
-    return {"sessions": reviewable().count(), "one": submitted.count() - 2 * two, "two": two, **outcomes}
+    return {"one": submitted.count() - 2 * two, "two": two, **outcomes}
 
 
 @require_GET

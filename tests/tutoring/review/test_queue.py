@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -9,6 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.pseudonyms import pseudonym
@@ -30,6 +32,7 @@ from tutoring.review.actions import (
     Withdraw,
 )
 from tutoring.review.content import ClauseReason, Content, MalformedContentError, MessageLabels
+from tutoring.review.slots import count_by_origin, count_for_review, reviewable, waiting_for_review
 from tutoring.rules import RuleSet, current_rule_set
 from tutoring.sessions.context import RefusedError
 
@@ -37,6 +40,48 @@ from tutoring.sessions.context import RefusedError
 def end_lease(held: Review) -> None:
     """Let the lease of this review expire."""
     Review.objects.filter(pk=held.pk).update(lease_until=held.opened_at - timedelta(seconds=1))
+
+
+def random_rows(drawn: random.Random, people: list[User]) -> None:
+    """Store sessions of any kind in all states of their reviews, under two rule sets."""
+    now = timezone.now()
+    for _ in range(80):
+        session = Session.objects.create(
+            origin=drawn.choice(Session.Origin.values),
+            tutor=drawn.choice([None, *people]),
+            state=drawn.choice(["closed", "closed", "closed", "open"]),
+            invalidated=drawn.random() < 0.2,
+            code_generations=drawn.choice([0, 1, 5]),
+        )
+        for rule_set in (1, 2):
+            held: list[Review] = []
+            for reviewer in drawn.sample(people, drawn.randint(0, 3)):
+                slot = len(held) + 1 if len(held) < 2 and drawn.random() < 0.8 else None
+                state = drawn.choice(["open", "submitted"] if slot else ["open", "skipped", "withdrawn"])
+                made = Review(session=session, rule_set=rule_set, slot=slot, reviewer=reviewer, state=state)
+                made.opened_at = now
+                made.lease_until = now + drawn.choice([-1, 1]) * timedelta(hours=1)
+                made.save()
+                held += [made] if slot else []
+            if sum(one.state == "submitted" for one in held) == 2:
+                verdict = drawn.choice(["", "minor"])
+                ReviewOutcome.objects.create(session=session, rule_set=rule_set, verdict=verdict, at=now)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_queue_counts_the_sessions_that_it_gives(rita: User, rolf: User, judy: User, seed: int):
+    drawn = random.Random(seed)
+    random_rows(drawn, [rita, rolf, judy])
+    blind = drawn.sample(list(Session.objects.order_by("recorded_at").values_list("pk", flat=True)), 9)
+    now, numbers = timezone.now(), []
+    for of_blind_study in (Q(pk__in=()), Q(pk__in=blind)):
+        for person in (rita, rolf, judy):
+            found = count_for_review(person, 1, now, of_blind_study)
+            assert found.sessions == reviewable().count()
+            assert found.waiting == count_by_origin(waiting_for_review(person, 1, now), of_blind_study)
+            numbers.append(found.waiting)
+    assert len(set(numbers)) > 1
+    assert any(one.automatic for one in numbers)
 
 
 def assign(admin: User, session: Session, reviewer: User) -> None:
