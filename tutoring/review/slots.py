@@ -129,7 +129,9 @@ def _with_outcome(rule_set: int) -> QuerySet[ReviewOutcome, Any]:
 def _occupied_by_open_reviews(rule_set: int, now: datetime) -> QuerySet[Review, Any]:
     """Return the ids of the sessions without an outcome whose slots for independent reviews are occupied."""
     counted = occupying_reviews(rule_set, now).values("session").annotate(slots=Count("*"))
-    open_now = Review.objects.filter(rule_set=rule_set, state=Review.State.OPEN).values("session")
+    open_now = Review.objects.filter(
+        rule_set=rule_set, state=Review.State.OPEN, slot__in=Review.INDEPENDENT
+    ).values("session")
     return counted.filter(session__in=open_now, slots=len(Review.INDEPENDENT)).values("session")
 
 

@@ -68,7 +68,7 @@ def random_rows(drawn: random.Random, people: list[User]) -> None:
                 ReviewOutcome.objects.create(session=session, rule_set=rule_set, verdict=verdict, at=now)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_the_queue_counts_the_sessions_that_it_gives(rita: User, rolf: User, judy: User, seed: int):
     drawn = random.Random(seed)
     random_rows(drawn, [rita, rolf, judy])
