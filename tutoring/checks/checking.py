@@ -84,9 +84,7 @@ class CheckDraft:
         return found
 
     def _session(self) -> tuple[Session, Rules]:
-        session = Session.objects.select_related("protocol", "problem").get(
-            pk=self.session_id, tutor=self.person, protocol__isnull=False
-        )
+        session = Session.objects.listed().get(pk=self.session_id, tutor=self.person, protocol__isnull=False)
         if len(self.text) > MAXIMUM_CHECKED:
             raise RefusedError(
                 f"The draft has {len(self.text):,} characters; at most {MAXIMUM_CHECKED:,} can be checked."
@@ -110,10 +108,10 @@ class CheckDraft:
 
     def _store(self, found: list[dict[str, Any]]) -> None:
         with transaction.atomic():
-            session = Session.objects.get_locked(self.session_id)
-            if session.replies.filter(state__in=Reply.UNFINISHED).exists():
+            Session.objects.lock(self.session_id)
+            if Reply.objects.filter(session=self.session_id, state__in=Reply.UNFINISHED).exists():
                 return  # the message was sent meanwhile and records its own check
-            draft, _ = Draft.objects.get_or_create(session=session)
+            draft, _ = Draft.objects.get_or_create(session_id=self.session_id)
             if _differs_from_last(draft, self.text, found):
                 draft.checks.append(
                     {"at": timezone.now().isoformat(), "text": self.text, "detections": found}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import lru_cache
 
 from benchmark.models import Problem, TestCase, blobs
@@ -63,14 +64,20 @@ def problem_context(problem: Problem | None, tutor_may_say: TutorMaySay = "right
     """Return the texts of the problem as the context of a message, without hidden tests."""
     if problem is None:
         return MessageContext(tutor_may_say=tutor_may_say)
-    samples = [test for test in problem.tests.all() if test.origin == TestCase.Origin.SAMPLE]
+    return replace(_texts(problem.pk, problem.content_hash, problem.imported_at), tutor_may_say=tutor_may_say)
+
+
+# Each pause in typing needs the same texts. A changed problem has another hash or time, and is a new cache entry.
+@lru_cache(maxsize=64)
+def _texts(key: int, _content_hash: str, _imported_at: datetime) -> MessageContext:
+    problem = Problem.objects.get(pk=key)
+    samples = problem.tests.filter(origin=TestCase.Origin.SAMPLE)
     texts = [_text(digest) for test in samples for digest in (test.input_hash, test.answer_hash)]
     return MessageContext(
         statement="\n".join((problem.title, problem.statement, *texts)),
         analysis=problem.analysis,
         references=tuple(solution.source for solution in problem.references.all()),
         tags=tuple(in_words(str(tag)) for tag in problem.tags),
-        tutor_may_say=tutor_may_say,
     )
 
 

@@ -49,6 +49,10 @@ class SessionQuerySet(models.QuerySet["Session"]):
         """
         return self.select_for_update(of=("self",)).select_related("protocol", "problem", "model").get(pk=key)
 
+    def lock(self, key: uuid.UUID) -> None:
+        """Lock the row as `get_locked` does, without reading it. Raises Session.DoesNotExist."""
+        self.select_for_update().only("pk").get(pk=key)
+
 
 class Session(models.Model):
     """One attempt of one tutor at one problem under one protocol, or an imported trajectory.

@@ -57,8 +57,8 @@ async def _begin(chain: Chain) -> Decide:
 
 
 def _problem_context(dataset: str, problem: str, rules: Rules) -> MessageContext:
-    rows = Problem.objects.prefetch_related("tests", "references")
-    return problem_context(rows.get(dataset__name=dataset, external_id=problem), rules.tutor_may_say)
+    row = Problem.objects.get(dataset__name=dataset, external_id=problem)
+    return problem_context(row, rules.tutor_may_say)
 
 
 def _texts() -> tuple[str, ...]:
