@@ -14,6 +14,7 @@ from tutoring.models import (
     Draft,
     DraftCheckRequest,
     DraftRequest,
+    DraftWarning,
     Event,
     Finding,
     Flag,
@@ -104,6 +105,12 @@ class ReplyDeltaAdmin(RecordedAdmin):
 @admin.register(Draft)
 class DraftAdmin(RecordedAdmin):
     list_display = ["session", "saved_at"]
+    search_fields = ["session__id"]
+
+
+@admin.register(DraftWarning)
+class DraftWarningAdmin(RecordedAdmin):
+    list_display = ["session", "at"]
     search_fields = ["session__id"]
 
 

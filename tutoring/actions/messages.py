@@ -206,7 +206,7 @@ class SendMessage(SessionAction):
             phase="debrief" if self.mode == "debrief" else None,
         )
         message = append_event(session, payload, actor=self.person, command=self.command)
-        Draft.objects.filter(session=session).update(checks=[])
+        session.draft_warnings.all().delete()
         Draft.objects.filter(session=session, revision=self.draft).update(text="")
         queue_reply(session, message)
 

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from tutoring.checks import model_checker
 from tutoring.checks.contexts import draft_context, message_contexts
@@ -17,7 +16,7 @@ from tutoring.checks.draft_checker import Asked, findings_by_model
 from tutoring.checks.findings import GENERATION_LIMIT, to_finding
 from tutoring.checks.level_cap import cap_findings, cap_warnings, levels_above_cap
 from tutoring.checks.recording import basis_of, record_check
-from tutoring.models import Draft, Event, Finding, Reply, RuleCheck, Session
+from tutoring.models import DraftWarning, Event, Finding, Reply, RuleCheck, Session
 from tutoring.models.payloads import DraftCheckRecord, MessageSent, ReplyFinished
 from tutoring.protocols import PRESETS, Rules, recorded_rules, rules_of_session
 from tutoring.rules import Detection, MessageContext, TutorMaySay, current_rule_set
@@ -63,7 +62,7 @@ class CheckDraft:
             prepare(context)
             return []
         detections = self._detections(context, rules)
-        self._record(session, detections)
+        self._record(detections)
         return detections
 
     def ask_model(self, asked: Asked | None = None) -> list[Detection] | Asked:
@@ -80,7 +79,7 @@ class CheckDraft:
         context = self._context(session, rules)
         found = findings_by_model(session, self.text, context, rules)
         if found and not isinstance(found, Asked):
-            self._record(session, self._detections(context, rules) + found)
+            self._record(self._detections(context, rules) + found)
         return found
 
     def _session(self) -> tuple[Session, Rules]:
@@ -99,11 +98,11 @@ class CheckDraft:
         detections = detect(self.text, context)
         return detections + cap_warnings(rules, self.text, detections, self.intended_level)
 
-    def _record(self, session: Session, detections: Sequence[Detection]) -> None:
+    def _record(self, detections: Sequence[Detection]) -> None:
         """Store the draft with these findings, unless those of the last stored draft are alike."""
         found = [detection.to_json() for detection in detections]
         # Most checks repeat the previous result and must not wait for the lock of the session.
-        if _differs_from_last(Draft.objects.filter(session=session).first(), self.text, found):
+        if self._differs_from_last(found):
             self._store(found)
 
     def _store(self, found: list[dict[str, Any]]) -> None:
@@ -111,34 +110,28 @@ class CheckDraft:
             Session.objects.lock(self.session_id)
             if Reply.objects.filter(session=self.session_id, state__in=Reply.UNFINISHED).exists():
                 return  # the message was sent meanwhile and records its own check
-            draft, _ = Draft.objects.get_or_create(session_id=self.session_id)
-            if _differs_from_last(draft, self.text, found):
-                draft.checks.append(
-                    {"at": timezone.now().isoformat(), "text": self.text, "detections": found}
-                )
-                draft.save(update_fields=["checks"])
+            warnings = DraftWarning.objects.filter(session=self.session_id)
+            if self._differs_from_last(found) and warnings.count() < _MOST_RECORDED_DRAFTS:
+                DraftWarning.objects.create(session_id=self.session_id, text=self.text, detections=found)
+
+    def _differs_from_last(self, found: list[dict[str, Any]]) -> bool:
+        """Return whether the findings differ in clause or detector from those of the last stored draft.
+
+        Findings of a model also differ if the text does: the message records those that were shown for its own text.
+        """
+        if not found:
+            return False
+        last = DraftWarning.objects.filter(session=self.session_id).last()
+        pairs = _clauses_and_detectors(found)
+        if last is None or pairs != _clauses_and_detectors(last.detections):
+            return True
+        return self.text != last.text and any(detector == model_checker.NAME for _, detector in pairs)
 
 
-def _differs_from_last(draft: Draft | None, text: str, found: list[dict[str, Any]]) -> bool:
-    """Return whether the findings differ in clause or detector from those of the last stored draft.
-
-    Findings of a model also differ if the text does: the message records those that were shown for its own text.
-    """
-    stored = draft.checks if draft else []
-    last: dict[str, Any] = stored[-1] if stored else {"text": "", "detections": []}
-    pairs = _clauses_and_detectors(found)
-    by_model = any(detector == model_checker.NAME for _, detector in pairs)
-    return (
-        bool(found)
-        and len(stored) < _MOST_RECORDED_DRAFTS
-        and (pairs != _clauses_and_detectors(last["detections"]) or (by_model and text != last["text"]))
-    )
-
-
-def _shown_by_model(draft: Draft | None, text: str) -> list[dict[str, Any]]:
+def _shown_by_model(warnings: Sequence[DraftWarning], text: str) -> list[dict[str, Any]]:
     """Return the findings of the checker model that the page showed for this text."""
-    checks = [check["detections"] for check in draft.checks if check["text"] == text] if draft else []
-    return [one for one in (checks[-1] if checks else []) if one["detector"] == model_checker.NAME]
+    shown = [warning.detections for warning in warnings if warning.text == text]
+    return [one for one in (shown[-1] if shown else []) if one["detector"] == model_checker.NAME]
 
 
 def _clauses_and_detectors(detections: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -160,14 +153,16 @@ def check_message(
     if rules.draft_check == "blocking" and (blocked := [one for one in detections if one.blocking]):
         passages = "; ".join(f"“{text[one.start : one.end][:80]}”: {one.explanation}" for one in blocked)
         raise RefusedError(f"The protocol blocks this message. {passages}")
-    draft = Draft.objects.filter(session=session).first()
+    warnings = list(session.draft_warnings.all())
     return DraftCheckRecord.model_validate(
         {
             "rule_set": rules.rule_set,
             "rule_set_hash": rules.rule_set_hash,
             "mode": rules.draft_check,
-            "detections": [one.to_json() for one in detections] + _shown_by_model(draft, text),
-            "drafts": draft.checks if draft else [],
+            "detections": [one.to_json() for one in detections] + _shown_by_model(warnings, text),
+            "drafts": [
+                {"at": one.at.isoformat(), "text": one.text, "detections": one.detections} for one in warnings
+            ],
         }
     )
 

@@ -19,7 +19,7 @@ from tutoring.models.replay import (
 from tutoring.models.replies import Reply, ReplyDelta
 from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, StoredFigures, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
-from tutoring.models.sessions import DEBRIEF, Draft, Event, Session
+from tutoring.models.sessions import DEBRIEF, Draft, DraftWarning, Event, Session
 from tutoring.models.studies import Arm, Assignment, Deviation, Look, Study
 from tutoring.models.text_models import TextModelTraining
 from tutoring.models.withdrawals import Withdrawal, WithdrawnSession
@@ -37,6 +37,7 @@ __all__ = [
     "Draft",
     "DraftCheckRequest",
     "DraftRequest",
+    "DraftWarning",
     "Event",
     "Finding",
     "Flag",

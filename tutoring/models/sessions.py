@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
+from django.utils import timezone
 
 from benchmark.models import Judgement, LanguageModel, Problem, WorkItem
 from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
@@ -309,12 +310,22 @@ class Draft(models.Model):
     revision = models.PositiveIntegerField(
         default=0, help_text="Number of saved texts. A page may replace only the revision that it has read."
     )
-    checks = models.JSONField(
-        default=list,
-        blank=True,
-        help_text="Texts for which the tutor got a warning; the next message records them.",
-    )
     saved_at = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:
         return f"draft of {self.session_id}"
+
+
+class DraftWarning(models.Model):
+    """A draft for which the tutor got a warning. The next message records the warnings before it and deletes them."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="draft_warnings")
+    at = models.DateTimeField(default=timezone.now)
+    text = models.TextField()
+    detections = models.JSONField(help_text="The findings that the page showed.")
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"warning {self.pk} in {self.session_id}"

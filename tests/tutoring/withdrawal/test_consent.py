@@ -41,6 +41,7 @@ from tutoring.models import (
     AuditEntry,
     Consent,
     Draft,
+    DraftWarning,
     Event,
     Flag,
     HintCard,
@@ -68,7 +69,8 @@ def hold(person: User, problem: Problem, text: str, program: str, *, closes: boo
     held.say(f"{text} Use dynamic programming on line 3.")
     held.reply("Yes.")
     held.ask_and_get(program)
-    Draft.objects.update_or_create(session=held.row, defaults={"text": text, "checks": [{"text": text}]})
+    Draft.objects.update_or_create(session=held.row, defaults={"text": text})
+    DraftWarning.objects.create(session=held.row, text=text, detections=[])
     PrivateNote.objects.update_or_create(person=person, problem=problem, defaults={"text": text})
     if closes:
         CloseSession(session_id=held.pk, person=person, command=uuid4(), reason=text).execute()
