@@ -122,6 +122,7 @@ def test_failures_by_label_count_all_spellings_together_and_a_tutor_sees_names_i
     assert by_label["0/1knapsack"] == 3
     problem = Problem.objects.all()[0]
     problem.tags = ["binary_search"]
+    problem.save()
     assert problem_context(problem, "nothing").tags == ("binary search",)
 
 
