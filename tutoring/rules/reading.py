@@ -41,7 +41,9 @@ from tutoring.rules.vocabulary import (
     tokens,
 )
 
-_FENCE = re.compile(r"(?:```|~~~)[^\n]{0,40}\n(?:.{0,20000}?)(?:```|~~~|\Z)", re.DOTALL)
+FENCE = re.compile(r"(?:```|~~~)[^\n]{0,40}\n(?:.{0,20000}?)(?:```|~~~|\Z)", re.DOTALL)
+"""A fenced block of code. The search takes linear time in any text."""
+
 _NAME = re.compile(r"[^\W\d]\w*")
 _DIGITS = re.compile(r"\d+")
 _SYMBOLS = re.compile(r"[=<>\[\]+*]|\(\)")
@@ -211,7 +213,6 @@ MEASURES = (
     "a name of the program",
     "words that are names in the program",
     "symbols of code",
-    "words of the student before the program",
 )
 """The meaning of each number of `Unit.measures`. Likeness is the greatest cosine of a sentence with those of a text."""
 
@@ -231,7 +232,6 @@ class Background:
     program_words: frozenset[str]
     statement_numbers: frozenset[str]
     program_numbers: frozenset[str]
-    student_says: bool
 
 
 def background_of(context: MessageContext) -> Background:
@@ -274,7 +274,6 @@ def _background(
         program_words=frozenset(_NAME.findall(program)),
         statement_numbers=frozenset(_DIGITS.findall(statement)),
         program_numbers=frozenset(_DIGITS.findall(program)),
-        student_says=bool(replies and _FENCE.sub("", replies[-1]).strip()),
     )
 
 
@@ -397,7 +396,6 @@ def _measures(
         float(any(len(name) == 1 or "_" in name or not name.islower() for name in known)),
         float(len(known)),
         float(any(one.symbols for one in contents)),
-        float(background.student_says),
     )
 
 
@@ -423,7 +421,7 @@ def _marks_of_pieces(
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of fenced blocks and of the sentences between them."""
     begin = 0
-    for fence in [*_FENCE.finditer(text), None]:
+    for fence in [*FENCE.finditer(text), None]:
         end = fence.start() if fence else len(text)
         for sentence in sentences(text[begin:end]):
             if sentence.text.strip():

@@ -159,9 +159,15 @@ class TextModel:
         return np.asarray(scores, np.float32)
 
     def standardized(self, measures: Sequence[Sequence[float]]) -> Floats:
-        """Return the measures, scaled so that those of the labelled messages have the mean 0 and the deviation 1."""
-        rows: Floats = (np.array(measures, np.float32) - self.measure_means) / self.measure_deviations
-        return rows
+        """Return the measures, scaled so that those of the labelled messages have the mean 0 and the deviation 1.
+
+        Models up to version 10, and those of sites from that time, have one measure more, which is 0 for every message:
+        whether the student had said something. Only allowed messages were labelled with what the student had said.
+        """
+        rows = np.zeros((len(measures), len(self.measure_means)), np.float32)
+        rows[:, : len(MEASURES)] = measures
+        scaled: Floats = (rows - self.measure_means) / self.measure_deviations
+        return scaled
 
     def _linear(self, units: Sequence[Unit]) -> npt.NDArray[np.float64]:
         """Return the linear part of the scores of each unit."""
@@ -286,6 +292,6 @@ def load(file: Path) -> TextModel:
             )
     except (KeyError, TypeError, EOFError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(f"{file} contains no text model: {error!r}.") from None
-    if model.measures.shape[1:] != (len(MEASURES),):
+    if model.measures.shape[1] not in (len(MEASURES), len(MEASURES) + 1):
         raise ValueError(f"{file} contains a text model with other measures.")
     return model

@@ -119,8 +119,25 @@ def test_breach_is_found_with_its_passage(text: str, expected: tuple[str, str, s
         "",
     ],
 )
-def test_allowed_messages_have_no_findings(text: str):
-    assert passages(text) == []
+def test_no_expression_matches_an_allowed_message(text: str):
+    assert [found for found in passages(text) if found[0] != "text-model"] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Have you thought about binary search on the answer?",
+        "No. Use binary search on the answer, see the middle of your code.",
+        "Keep two bounds and test the middle.",
+        "The problem wants the minimum, not the maximum.",
+        "Replace the maximum by a sum there.",
+    ],
+)
+def test_no_words_of_the_student_silence_a_finding(text: str):
+    context = MessageContext(statement=STATEMENT, analysis=ANALYSIS)
+    silent, talking = (context.after_program(PROGRAM, "python", words) for words in ("", "Here it is:"))
+    assert detect(text, silent)
+    assert detect(text, talking) == detect(text, silent)
 
 
 def test_words_of_statement_and_model_are_no_leak():
@@ -166,15 +183,12 @@ def test_the_protocol_decides_what_may_be_said_of_a_verdict(tutor_may_say, found
 
 def test_a_draft_is_not_compared_with_hidden_tests_and_a_record_is():
     text = "Try 987654, then 123457, then abracadabraabracadabra."
-    assert [(found.weight, found.severity) for found in all_detections(text, CONTEXT)] == [
-        (0.4, "notice")
-    ] * 2
+    found = [one for one in all_detections(text, CONTEXT) if one.detector == "hidden-data"]
+    assert [(one.weight, one.severity) for one in found] == [(0.4, "notice")] * 2
     recorded = replace(CONTEXT, hidden_tokens=frozenset({"987654", "abracadabraabracadabra", "54321"}))
-    assert [text[found.start : found.end] for found in detect(text, recorded)] == [
-        "987654",
-        "abracadabraabracadabra",
-    ]
-    assert all(found.blocking for found in detect(text, recorded))
+    found = [one for one in detect(text, recorded) if one.detector == "hidden-data"]
+    assert [text[one.start : one.end] for one in found] == ["987654", "abracadabraabracadabra"]
+    assert all(one.blocking for one in found)
     assert detect("N is at most 54321.", recorded) == []
 
 

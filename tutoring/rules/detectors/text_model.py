@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -20,8 +21,9 @@ from tutoring.rules.detectors import (
     replacement_code,
     verdict_leak,
 )
-from tutoring.rules.reading import Unit, read_units
+from tutoring.rules.reading import FENCE, Unit, read_units
 from tutoring.rules.text_model import Floats, Found, Judgement, TextModel, load
+from tutoring.rules.vocabulary import tokens
 
 SHIPPED = Path(__file__).parent.parent / "text_model.npz"
 """The model that is trained on the labelled drafts of the repository."""
@@ -36,6 +38,9 @@ _FURTHER_WEIGHT = 0.4
 """Weight of a further clause: a notice."""
 
 _EXPLAINING_FEATURES = 4
+
+_REPEATED_SHARE = 0.8
+"""Share of a passage's words that repeat words of the student, from which on the passage is the student's own."""
 
 _OTHERS = (
     reference_leak.DETECTOR,
@@ -133,7 +138,19 @@ def find_similar_messages(text: str, context: MessageContext) -> list[Detection]
             for one in others
         )
         and not (context.tutor_may_say == "samples" and found.clause == "F5")
+        and not _is_students_own(text[found.unit.start : found.unit.end], context.replies)
     ]
+
+
+def _is_students_own(passage: str, replies: Sequence[str]) -> bool:
+    """Return whether most of the passage's words are a run of words of one reply, outside its code."""
+    words = [token.text for token in tokens(passage)]
+    least = _REPEATED_SHARE * len(words)
+    for reply in replies:
+        said = [token.text for token in tokens(FENCE.sub("", reply))]
+        if SequenceMatcher(None, words, said, autojunk=False).find_longest_match().size >= least:
+            return True
+    return False
 
 
 def _explanation(found: Found) -> str:
