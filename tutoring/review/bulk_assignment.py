@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Q
+from django.db.models import BooleanField, ExpressionWrapper, Q
 
 from accounts.pseudonyms import pseudonym
 from accounts.roles import Role, has_role
@@ -147,18 +147,20 @@ def spread(sessions: Sequence[OpenSession], people: Sequence[int], most: int) ->
 def open_sessions(
     sessions: Sequence[UUID], reviewers: Sequence[User], version: int, now: datetime, *, adjudicates: bool
 ) -> list[OpenSession]:
-    """Return these sessions, in their order, with their free slots. Runs three queries."""
+    """Return these sessions, in their order, with their free slots. Runs two queries."""
     people = {pseudonym(person): person.pk for person in reviewers}
-    tutors = Session.objects.filter(pk__in=sessions).values_list("pk", "tutor", "source__head__tutor")
+    tutors = Session.objects.filter(pk__in=sessions).order_by()
     excluded: defaultdict[UUID, set[int]] = defaultdict(set)
-    for session, tutor, recorded_tutor in tutors:
+    for session, tutor, recorded_tutor in tutors.values_list("pk", "tutor", "source__head__tutor"):
         excluded[session] |= {pk for pk in (tutor, people.get(recorded_tutor)) if pk is not None}
     taken: defaultdict[UUID, set[int]] = defaultdict(set)
-    reviews = Review.objects.filter(session__in=sessions, rule_set=version)
-    occupying = set(reviews.filter(occupying_slot(now)).values_list("pk", flat=True))
-    for key, session, reviewer, by, slot in reviews.values_list("pk", "session", "reviewer", "by", "slot"):
+    reviews = Review.objects.filter(session__in=sessions, rule_set=version).order_by()
+    occupies = ExpressionWrapper(occupying_slot(now), BooleanField())
+    for session, reviewer, by, slot, occupying in reviews.annotate(occupies=occupies).values_list(
+        "session", "reviewer", "by", "slot", "occupies"
+    ):
         excluded[session] |= {pk for pk in (reviewer, people.get(by)) if pk is not None}
-        if slot is not None and key in occupying:
+        if slot is not None and occupying:
             taken[session].add(slot)
     slots = (Review.ADJUDICATION,) if adjudicates else Review.INDEPENDENT
     return [
