@@ -93,7 +93,7 @@ def fit(points: Sequence[Point]) -> Fit | None:
 def is_clear(found: Fit, points: Sequence[Point]) -> bool:
     """Return whether the fit of these points is more than noise: a narrow interval, and times that grow enough.
 
-    The times of a program that reaches the bound soon after 20 ms differ by less than their noise allows to fit.
+    Where a program reaches the bound soon after 20 ms, its times differ by little more than their noise.
     """
     base = start_up(points)
     seconds = [point.seconds - base for point in used_points(points)]

@@ -83,7 +83,9 @@ class CheckDraft:
         return found
 
     def _session(self) -> tuple[Session, Rules]:
-        session = Session.objects.listed().get(pk=self.session_id, tutor=self.person, protocol__isnull=False)
+        session = Session.objects.select_related("protocol", "problem").get(
+            pk=self.session_id, tutor=self.person, protocol__isnull=False
+        )
         if len(self.text) > MAXIMUM_CHECKED:
             raise RefusedError(
                 f"The draft has {len(self.text):,} characters; at most {MAXIMUM_CHECKED:,} can be checked."
