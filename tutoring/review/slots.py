@@ -73,12 +73,15 @@ def of_origins(sessions: SessionQuerySet, origins: Origins) -> SessionQuerySet:
 
 def count_by_origin(sessions: QuerySet[Session], of_blind_study: Q) -> WaitingCounts:
     """Return the numbers of these sessions by origin. `of_blind_study` is the result of `is_of_blind_study`."""
-    return WaitingCounts(
-        **sessions.order_by().aggregate(
-            people=Count("pk", filter=_by_origin("people", of_blind_study)),
-            automatic=Count("pk", filter=_by_origin("automatic", of_blind_study)),
-        )
-    )
+    return WaitingCounts(**sessions.order_by().aggregate(**_counts(of_blind_study)))
+
+
+def _counts(of_blind_study: Q, among: Q | None = None) -> dict[str, Count]:
+    """Return the expressions of the fields of WaitingCounts, of the sessions that match `among`, by default of all."""
+    origins: tuple[Origins, ...] = ("people", "automatic")
+    return {
+        origin: Count("pk", filter=_by_origin(origin, of_blind_study) & (among or Q())) for origin in origins
+    }
 
 
 def occupying_slot(now: datetime) -> Q:
@@ -178,10 +181,7 @@ def count_for_review(person: User, rule_set: int, now: datetime, of_blind_study:
     Those that it leaves out are counted and subtracted: a database needs longer to look for each session among them.
     `of_blind_study` is the result of `is_of_blind_study`.
     """
-    of_others = {
-        origin: Count("pk", filter=_by_origin(origin, of_blind_study) & ~Q(tutor=person))
-        for origin in ("people", "automatic")
-    }
+    of_others = _counts(of_blind_study, ~Q(tutor=person))
     found = reviewable().order_by().aggregate(sessions=Count("*"), **of_others)
     undecided = _reviewed(person, rule_set).exclude(session__in=_with_outcome(rule_set))
     left_out = (

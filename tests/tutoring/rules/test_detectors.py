@@ -273,3 +273,12 @@ def test_time_is_linear_in_the_length(unit: str):
     start = time.process_time()
     detect(text, CONTEXT)
     assert time.process_time() - start < 20  # a quadratic one would take minutes
+
+
+@pytest.mark.slow
+def test_time_is_linear_in_the_length_of_a_reply():
+    text = ("keep two bounds and test the middle and the " * 1_000)[:40_000]
+    context = replace(CONTEXT, replies=("and the and the " * 24_000,))
+    start = time.process_time()
+    assert any(one.detector == "text-model" for one in detect(text, context))
+    assert time.process_time() - start < 20  # a quadratic one takes longer

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from functools import cache, lru_cache
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from tutoring.rules.detectors import (
 )
 from tutoring.rules.reading import FENCE, Unit, read_units
 from tutoring.rules.text_model import Floats, Found, Judgement, TextModel, load
+from tutoring.rules.texts import TextSpan, common_runs
 from tutoring.rules.vocabulary import tokens
 
 SHIPPED = Path(__file__).parent.parent / "text_model.npz"
@@ -41,6 +42,9 @@ _EXPLAINING_FEATURES = 4
 
 _REPEATED_SHARE = 0.8
 """Share of a passage's words that repeat words of the student, from which on the passage is the student's own."""
+
+_COMPARED_WORDS = 5
+"""Words per compared n-gram."""
 
 _OTHERS = (
     reference_leak.DETECTOR,
@@ -144,13 +148,11 @@ def find_similar_messages(text: str, context: MessageContext) -> list[Detection]
 
 def _is_students_own(passage: str, replies: Sequence[str]) -> bool:
     """Return whether most of the passage's words are a run of words of one reply, outside its code."""
-    words = [token.text for token in tokens(passage)]
-    least = _REPEATED_SHARE * len(words)
-    for reply in replies:
-        said = [token.text for token in tokens(FENCE.sub("", reply))]
-        if SequenceMatcher(None, words, said, autojunk=False).find_longest_match().size >= least:
-            return True
-    return False
+    words = [TextSpan(*token) for token in tokens(passage)]
+    least = max(1, ceil(_REPEATED_SHARE * len(words)))
+    size = min(_COMPARED_WORDS, least)
+    replied = ([token.text for token in tokens(FENCE.sub("", reply))] for reply in replies)
+    return any(next(common_runs(words, [said], size, least), None) for said in replied)
 
 
 def _explanation(found: Found) -> str:
