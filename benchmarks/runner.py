@@ -5,10 +5,10 @@
 Both call the same local fake of OpenAI, which replies after 50 ms with 2.1 kB, with 64 calls in flight. PYTHON is the
 interpreter of an environment with inspect_ai and openai (default: INSPECT_PYTHON); without one its rows are left out.
 run_baseline stores every reply durably; the replies hold no program, so nothing is judged. The bare calls are the same
-calls with the SDK alone (benchmarks.bare_calls), in rounds that alternate. The last rows are a resume of 100 000 items
-and a dry run of 307 problems, as many as in the USACO benchmark, with the eight methods of the papers. Targets:
-docs/architecture.md. The exit status is 1 if the CPU time, its ratio to the bare calls or a delay misses its target;
-the rate has no target, because it depends on other load.
+calls with the SDK alone (benchmarks.bare_calls), in rounds that alternate. The last rows are a resume of a million
+judged items and a dry run of 307 problems, as many as in the USACO benchmark, with the eight methods of the papers.
+Targets: docs/architecture.md. The exit status is 1 if the CPU time, its ratio to the bare calls or a delay misses its
+target; the rate has no target, because it depends on other load.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.bare_calls import (
     IN_FLIGHT,
@@ -41,13 +41,20 @@ from benchmarks.bare_calls import (
     write_conversations,
 )
 
+if TYPE_CHECKING:
+    from benchmark.models import Run
+
 DELAY = 0.050
 PROBLEMS = 484
 DRY_RUN_PROBLEMS = 307
 STATEMENT = "There are cows on a road, and each of them has a number. " * 50
 REPLY = "The cows stand in a row, so count them from the left. " * 39
+VERDICT = {
+    "verdict": "WA",
+    "tests": [{"name": str(number), "verdict": "AC", "cpu": 0.02} for number in range(10)],
+}
 RATE, PROCESSOR_MS, RATIO = 600, 1.5, 1.4
-RESUME_ITEMS, RESUME_SECONDS = 100_000, 2.0
+RESUME_ITEMS, RESUME_SECONDS = 1_000_000, 3.0
 DRY_RUN_SECONDS = 3.0
 
 
@@ -196,6 +203,7 @@ def inspect(python: str, folder: Path, address: str, attempts: int) -> tuple[flo
 
 def resume_seconds() -> float:
     """Return the seconds from the start of the command to its first call, in an almost finished run."""
+    from django.db import transaction
     from django.utils import timezone
 
     from benchmark.models import Run, WorkItem
@@ -204,15 +212,8 @@ def resume_seconds() -> float:
     assert run is not None
     chains = RESUME_ITEMS // PROBLEMS + 1
     have = run.attempts
-    problems = list(run.dataset.problems.values_list("pk", flat=True))
-    WorkItem.objects.bulk_create(
-        [
-            WorkItem(run=run, problem_id=problem, chain=chain, state=WorkItem.State.DONE)
-            for chain in range(have, chains)
-            for problem in problems
-        ],
-        batch_size=5000,
-    )
+    with transaction.atomic():
+        add_judged_items(run, range(have, chains))
     left = run.items.filter(chain=have + 1)
     left.update(state=WorkItem.State.PENDING)
     Run.objects.filter(pk=run.pk).update(state=Run.State.STOPPED, attempts=chains)
@@ -223,6 +224,38 @@ def resume_seconds() -> float:
     assert first is not None
     stored = first.generations.get().created_at
     return (stored - started).total_seconds() - DELAY
+
+
+def add_judged_items(run: Run, chains: range) -> None:
+    """Store finished items of each problem with judgements; every second one is solved."""
+    from benchmark.models import Judgement, Submission, WorkItem
+
+    programs = Submission.objects.bulk_create(
+        Submission(problem=problem, language="python", source="print(1)", source_hash="0" * 64)
+        for problem in run.dataset.problems.all()
+    )
+    for chain in chains:
+        judgements = Judgement.objects.bulk_create(
+            Judgement(
+                submission=program,
+                suite=Judgement.TestScope.ALL,
+                policy="fair",
+                state=Judgement.State.DONE,
+                verdict="WA" if number % 2 else "AC",
+                result=VERDICT,
+            )
+            for number, program in enumerate(programs)
+        )
+        WorkItem.objects.bulk_create(
+            WorkItem(
+                run=run,
+                problem_id=judgement.submission.problem_id,
+                chain=chain,
+                state=WorkItem.State.DONE,
+                judgement=judgement,
+            )
+            for judgement in judgements
+        )
 
 
 def fill() -> None:

@@ -257,7 +257,7 @@ class _RunExecution:
         if self._workers:
             regular.append(asyncio.create_task(self._workers.keep_queued()))
         try:
-            self._open_chains = min(self._slots, await self._commits.run(self._run.items.count))
+            self._open_chains = await self._commits.run(self._run.items.all()[: self._slots].count)
             async with (
                 self._paid.batches.running() if self._paid.batches else nullcontext(),
                 asyncio.TaskGroup() as slots,
