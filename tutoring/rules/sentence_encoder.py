@@ -23,10 +23,10 @@ Numbers = npt.NDArray[np.int64]
 _WORD_BEGINS = "\u2581"
 _MOST_WORDS = 20_000
 _MOST_TOKENS = 2_000
-"""Tokens whose rows are cached, 15 kB each, and tokens of the longest text."""
+"""Tokens whose rows are cached, 15 kB each."""
 
 _BATCH = 1_000
-"""Tokens of a batch: more than a message of 2,000 characters has."""
+"""Most tokens of a batch and of a text: more than a message of 2,000 characters has."""
 
 _LONGEST_ORDER = max(order for order, _ in _ORDERS)
 _ORDER_COLUMNS = [slice(number * _CNN_DIM, (number + 1) * _CNN_DIM) for number in range(len(_ORDERS))]
@@ -54,10 +54,27 @@ class WordTokenizer(UseTokenizer):  # type: ignore[misc]
         return [token for word in words for token in self._tokens_of_word(_WORD_BEGINS + word)]
 
 
+class _Buffers:
+    """The arrays that a batch is computed in, one row for each token.
+
+    They are kept: the system would clear the pages of new arrays, which takes as long as the computation.
+    """
+
+    def __init__(self, features: int) -> None:
+        self.features: Floats = np.empty((_BATCH, features), np.float32)
+        self.embeddings: Floats = np.empty((_BATCH, _EMB_DIM), np.float32)
+        self.projected: Floats = np.empty((_BATCH, _CNN_DIM * len(_ORDERS)), np.float32)
+        self.part: Floats = np.empty((_BATCH, _CNN_DIM), np.float32)
+        self.first: Floats = np.empty((_BATCH + 1, _CNN_DIM), np.float32)
+        self.second: Floats = np.empty((_BATCH, _CNN_DIM), np.float32)
+        self.neighbours: Floats = np.empty(_BATCH * _LONGEST_ORDER * _CNN_DIM, np.float32)
+
+
 class CachedEncoder(NumpyBackend):  # type: ignore[misc]
     """The encoder, with the embedding, the projection and the parts in the first convolution of each token cached.
 
-    Row 0 of each cached array belongs to the place outside a sentence and contains zeros.
+    Row 0 of each cached array belongs to the place outside a sentence and contains zeros. Only one thread may encode
+    at a time.
     """
 
     def __init__(self) -> None:
@@ -65,18 +82,20 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
         super().__init__(
             str(resources / "weights.npz"), WordTokenizer(str(resources / "sp.model")), threads=1
         )
+        # Zeros are written, because an array of np.zeros gets its pages when its rows are first used.
         count = _MOST_TOKENS + 1
-        self._embeddings: Floats = np.zeros((count, _EMB_DIM), np.float32)
-        self._projections: Floats = np.zeros((count, _CNN_DIM * len(_ORDERS)), np.float32)
+        self._embeddings: Floats = np.full((count, _EMB_DIM), 0, np.float32)
+        self._projections: Floats = np.full((count, _CNN_DIM * len(_ORDERS)), 0, np.float32)
         self._parts: list[list[Floats]] = [
-            [np.zeros((count, _CNN_DIM), np.float32) for _ in range(order)] for order, _ in _ORDERS
+            [np.full((count, _CNN_DIM), 0, np.float32) for _ in range(order)] for order, _ in _ORDERS
         ]
         self._row_of = np.zeros(len(self.table), np.int64)
         self._used = 1
+        self._buffers = _Buffers(self._feat_dim)
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Return the vector of each text."""
-        tokens = [self.sp.encode(text)[:_MOST_TOKENS] for text in texts]
+        tokens = [self.sp.encode(text)[:_BATCH] for text in texts]
         ends = np.cumsum([len(own) for own in tokens])
         vectors: Floats = np.empty((len(texts), _EMB_DIM), np.float32)
         first = 0
@@ -95,23 +114,24 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
         rows = self._rows(np.fromiter(chain.from_iterable(group), dtype=np.int64, count=n_tokens))
         windows = self._window_index(starts, lengths, n_tokens)
         rows_of_windows = np.append(rows, 0)[windows]
-        features: Floats = np.empty((n_tokens, self._feat_dim), np.float32)
-        features[:, :_EMB_DIM] = self._embeddings.take(rows, axis=0)
-        projected = self._projections.take(rows, axis=0)
-        gathered: Floats = np.empty(n_tokens * _LONGEST_ORDER * _CNN_DIM, np.float32)
-        first: Floats = np.zeros((n_tokens + 1, _CNN_DIM), np.float32)
+        buffers = self._buffers
+        features = buffers.features[:n_tokens]
+        features[:, :_EMB_DIM] = _taken(self._embeddings, rows, buffers.embeddings[:n_tokens])
+        projected = _taken(self._projections, rows, buffers.projected[:n_tokens])
+        part_of_tokens, second = buffers.part[:n_tokens], buffers.second[:n_tokens]
+        first = buffers.first[: n_tokens + 1]
         inside = first[:n_tokens]
+        first[n_tokens] = 0
         for number, (order, left) in enumerate(_ORDERS):
             columns = slice(_MAX_LEFT - left, _MAX_LEFT - left + order)
             inside[:] = self.b1[number]
-            part_of_tokens = gathered[: inside.size].reshape(inside.shape)
             for part, own in zip(self._parts[number], rows_of_windows[:, columns].T, strict=True):
                 inside += _taken(part, own, part_of_tokens)
             np.maximum(inside, 0, out=inside)
             inside += projected[:, _ORDER_COLUMNS[number]]
-            neighbours = gathered[: order * inside.size].reshape(n_tokens, order, _CNN_DIM)
+            neighbours = buffers.neighbours[: order * inside.size].reshape(n_tokens, order, _CNN_DIM)
             _taken(first, windows[:, columns], neighbours)
-            second = neighbours.reshape(n_tokens, -1) @ self.w2[number]
+            np.matmul(neighbours.reshape(n_tokens, -1), self.w2[number], out=second)
             second += self.b2[number]
             np.maximum(second, 0, out=second)
             np.add(second, inside, out=features[:, _EMB_DIM:][:, _ORDER_COLUMNS[number]])

@@ -152,10 +152,8 @@ class TextModel:
         scores = self._linear(units) + self.bias
         vectors = np.array([unit.vector for unit in units]) @ self.components
         measures = self.standardized([unit.measures for unit in units])
-        likeness = self._measure_kernel(measures)
-        likeness *= MEASURE_SHARE
-        likeness += self._vector_kernel(vectors)
-        scores += likeness @ self.shares
+        scores += self._vector_kernel.weighted(vectors, self.shares)
+        scores += MEASURE_SHARE * self._measure_kernel.weighted(measures, self.shares)
         return np.asarray(scores, np.float32)
 
     def standardized(self, measures: Sequence[Sequence[float]]) -> Floats:
@@ -233,12 +231,33 @@ class GaussianKernel:
 
     def __call__(self, rows: Floats) -> Floats:
         """Return a column for each centre."""
+        return _exponentials(self._extended(rows), self._columns)
+
+    def weighted(self, rows: Floats, weights: Floats) -> Floats:
+        """Return the product of the columns for all centres with the weights, which have a row for each centre."""
+        extended = self._extended(rows)
+        centres = max(1, _BLOCK // max(1, len(rows)))
+        total = np.zeros((len(rows), weights.shape[1]), np.float32)
+        for first in range(0, len(weights), centres):
+            block = slice(first, first + centres)
+            total += _exponentials(extended, self._columns[:, block]) @ weights[block]
+        return total
+
+    def _extended(self, rows: Floats) -> Floats:
         squares = np.einsum("ij,ij->i", rows, rows)
         extended = np.column_stack([rows, squares, np.ones_like(squares)]).astype(np.float32)
         extended *= self._sharpness
-        exponents: Floats = extended @ self._columns
-        np.minimum(exponents, 0, out=exponents)
-        return np.exp(exponents, out=exponents)
+        return extended
+
+
+_BLOCK = 25_000
+"""Numbers of a block of a kernel, 100 kB: a larger array gets new pages, which the system clears, each time."""
+
+
+def _exponentials(rows: Floats, columns: Floats) -> Floats:
+    exponents: Floats = rows @ columns
+    np.minimum(exponents, 0, out=exponents)
+    return np.exp(exponents, out=exponents)
 
 
 _TEXTS = ("version", "clauses", "features", "threshold", "clause_thresholds", "lenience", "figures")

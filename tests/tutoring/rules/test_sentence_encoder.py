@@ -27,7 +27,7 @@ TEXTS = [
 def test_vectors_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     package = USE(threads=1)._model
     expected = package.encode(TEXTS)
-    monkeypatch.setattr(sentence_encoder, "_BATCH", 60)  # several batches
+    monkeypatch.setattr(sentence_encoder, "_BATCH", 125)  # several batches
     monkeypatch.setattr(sentence_encoder, "_MOST_TOKENS", 140)  # less than all texts need together
     encoder = CachedEncoder()
     assert encoder.sp.encode(TEXTS) == package.sp.encode(TEXTS)
