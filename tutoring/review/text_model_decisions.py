@@ -15,8 +15,8 @@ from accounts.roles import Role
 from tutoring.checks.draft_scores import Share
 from tutoring.models import TextModelTraining
 from tutoring.review.actions import ReviewAction
-from tutoring.rules.detectors.text_model import model_file
-from tutoring.rules.text_model import load, write
+from tutoring.rules.detectors.text_model import chosen_model
+from tutoring.rules.text_model import OutdatedModelError, unpacked, version_in, write
 from tutoring.sessions.context import RefusedError
 
 
@@ -35,10 +35,15 @@ class DecideTextModel(ReviewAction):
             raise RefusedError(
                 f"This training is {training.state}. Only the model of a finished training can be used or discarded."
             )
+        content = bytes(training.model)
+        if self.use:
+            try:
+                unpacked(content, f"Training {training.pk}")
+            except OutdatedModelError as error:
+                raise RefusedError(f"{error} Discard it and request a new training.") from None
         states = TextModelTraining.State
         training.state = states.USED if self.use else states.DISCARDED
         training.decided_by, training.decided_at = self.person, now
-        content = bytes(training.model)
         if not self.use:
             training.model = None
         training.save(update_fields=["state", "decided_by", "decided_at", "model"])
@@ -55,13 +60,13 @@ class UseShippedTextModel(ReviewAction):
         """Delete the site's own model. Its training stays stored."""
         self.require(Role.ADMIN)
         own: Path = settings.TEXT_MODEL
-        self.record(None, version=load(own).version if own.exists() else None)
+        self.record(None, version=version_in(own) if own.exists() else None)
         transaction.on_commit(lambda: own.unlink(missing_ok=True))
 
 
 def chosen_version() -> int:
     """Return the version of the model that processes use after their next start."""
-    return load(model_file()).version
+    return chosen_model().version
 
 
 @dataclass(frozen=True)

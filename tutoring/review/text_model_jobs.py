@@ -108,7 +108,7 @@ def _found_by(model: TextModel, examples: Sequence[Example]) -> list[tuple[Examp
     """Return the examples with the clauses that this model reports, together with the other detectors."""
     found = []
     for example in examples:
-        judgement = model.judgement(model.scores(example.units), bool(example.found))
+        judgement = model.judgement(model.scores(example.units), example.units, example.found)
         found.append((example, found_clauses(example, model, judgement)))
     return found
 

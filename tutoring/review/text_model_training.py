@@ -18,16 +18,27 @@ from tutoring.models.payloads import MessageSent
 from tutoring.review.agreement import counted_review_outcomes
 from tutoring.rules import MessageContext, current_rule_set
 from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, other_findings
-from tutoring.rules.fitting import Example, cross_validate, fit, found_clauses, with_thresholds
+from tutoring.rules.fitting import (
+    Example,
+    cross_validate,
+    fit,
+    found_clauses,
+    with_thresholds,
+)
 from tutoring.rules.reading import read_units
-from tutoring.rules.text_model import TextModel, load
+from tutoring.rules.text_model import TextModel, version_in
 
 DRAFTS = settings.BASE_DIR / "tests" / "tutoring" / "rules" / "drafts"
 """The folder of the labelled drafts of the repository."""
 
 TRAINING_FILES = tuple(
     DRAFTS / f"{name}.jsonl"
-    for name in ("development", "development_2", *(f"writer_{letter}" for letter in "abcefghijklmnopq"))
+    for name in (
+        "development",
+        "development_2",
+        *(f"writer_{letter}" for letter in "abcefghijklmnopquvxyz"),
+        *(f"writer_a{letter}" for letter in "abcdfg"),
+    )
 )
 """The labelled drafts for training and validation."""
 
@@ -166,12 +177,13 @@ def train(examples: Sequence[Example], version: int, announce: Announce = lambda
             raise TooFewExamplesError(f"{clause} needs examples by at least 2 writers, not {len(writers)}.")
     if not any(example.validated and not example.labels for example in examples):
         raise TooFewExamplesError("There is no allowed example to choose thresholds with.")
-    judgements = cross_validate(examples, clauses, announce)
+    validation = cross_validate(examples, clauses, announce)
     announce("Fits the model to all messages")
-    model = with_thresholds(fit(examples, clauses), examples, judgements)
+    model = replace(fit(examples, clauses), odds=validation.odds)
+    model = with_thresholds(model, examples, validation.judgements)
     found = [
         None if judgement is None else found_clauses(example, model, judgement)
-        for example, judgement in zip(examples, judgements, strict=True)
+        for example, judgement in zip(examples, validation.judgements, strict=True)
     ]
     pairs = [(example, own) for example, own in zip(examples, found, strict=True) if own is not None]
     figures = figures_of(pairs, clauses)
@@ -220,4 +232,4 @@ def is_of_this_site(example: Example) -> bool:
 
 def next_version(file: Path) -> int:
     """Return the version after that of the model in the file, or the first one of a site's own models."""
-    return load(file).version + 1 if file.exists() else FIRST_OWN_VERSION
+    return version_in(file) + 1 if file.exists() else FIRST_OWN_VERSION

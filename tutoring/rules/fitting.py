@@ -2,6 +2,7 @@
 
 The model is a kernel ridge regression (Saunders, Gammerman, Vovk, ICML 1998) of the labels, coded as 1 and -1. It is
 solved exactly with one Cholesky decomposition, so it has no random element and takes seconds for thousands of messages.
+A logistic regression turns its scores of a message and of its passages into the odds that a clause is broken.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, diags
+from scipy.special import expit
 
 from tutoring.rules.detection import Detection
 from tutoring.rules.reading import Unit
@@ -25,27 +29,27 @@ from tutoring.rules.text_model import (
     Floats,
     GaussianKernel,
     Judgement,
+    MessageNumbers,
     TextModel,
+    judge,
+    message_numbers,
 )
 
-PENALTY = 0.3
+PENALTY = 0.4
 """Weight of the penalty on the size of the model."""
 
 RAREST = 3
 """Lowest number of examples in which a feature must occur."""
 
-COMPONENTS = 192
-"""Numbers to which the vector of a sentence is reduced. A model with all 512 finds no more breaches."""
+COMPONENTS = 128
+"""Numbers to which the vector of a sentence is reduced. A model with 320 finds no more breaches."""
 
-LENIENCE = {"F1": 0.15, "F2": 0.15, "F3": -0.3, "F4": 0.25, "F5": 0.15}
-"""What the suspicion adds to the score of a clause: explanations of the problem need less recall than the rest.
-
-Chosen on the cross-validation for the intended recall of each clause: F1 75 %, F2 85 %, F3 65 %, F4 80 %, F5 90 %.
-"""
+ODDS_PENALTY = 1.0
+"""Weight of the penalty on the squares of what the numbers of a message, standardized, add to its log odds."""
 
 FOLDS = 6
 
-MOST_FLAGGED = 0.03
+MOST_FLAGGED = 0.025
 """Highest share of the allowed messages that any detector may flag in the cross-validation."""
 
 LEAST_PRECISION = 0.6
@@ -70,7 +74,7 @@ class Example:
 
 
 def fit(examples: Sequence[Example], clauses: Sequence[str]) -> TextModel:
-    """Return a model of the examples without thresholds."""
+    """Return a model of the examples without odds and thresholds."""
     messages = [example.units[0] for example in examples]
     features, rarity, rows = _feature_rows(messages)
     vectors = np.array([message.vector for message in messages])
@@ -100,7 +104,7 @@ def fit(examples: Sequence[Example], clauses: Sequence[str]) -> TextModel:
         measure_deviations=deviations,
         shares=np.asarray(shares, np.float32),
         bias=np.asarray(bias, np.float32),
-        lenience=tuple(LENIENCE.get(clause, 0.0) for clause in clauses),
+        odds=np.zeros((0, len(clauses) + 1), np.float32),
     )
 
 
@@ -137,14 +141,22 @@ def _targets(examples: Sequence[Example], clauses: Sequence[str]) -> npt.NDArray
     return np.array(rows) * 2.0 - 1
 
 
+class CrossValidation(NamedTuple):
+    """The odds of the numbers of all validated examples, and the judgement on each example (None: not validated)."""
+
+    odds: Floats
+    judgements: list[Judgement | None]
+
+
 def cross_validate(
     examples: Sequence[Example], clauses: Sequence[str], announce: Callable[[str], object] = lambda _: None
-) -> list[Judgement | None]:
-    """Return the judgement on each validated example by a model that has seen neither its writer nor its problem.
+) -> CrossValidation:
+    """Return judgements on the validated examples by models that have seen neither their writers nor their problems.
 
-    An example that is only trained on has None. `announce` is called with the part of the work that is done next.
+    The odds of a judgement come from the numbers of the other folds. `announce` is called with the part of the work
+    that is done next.
     """
-    judgements: list[Judgement | None] = [None] * len(examples)
+    numbers: dict[int, MessageNumbers] = {}
     folds = _folds(examples)
     for part, left_out in enumerate(folds, 1):
         announce(f"Cross-validation, part {part} of {len(folds)}")
@@ -155,9 +167,51 @@ def cross_validate(
         left = [examples[number] for number in left_out]
         scores = model.scores([unit for example in left for unit in example.units])
         lasts = np.cumsum([len(example.units) for example in left])
-        for number, own in zip(left_out, np.split(scores, lasts[:-1]), strict=True):
-            judgements[number] = model.judgement(own, bool(examples[number].found))
-    return judgements
+        for number, example, own in zip(left_out, left, np.split(scores, lasts[:-1]), strict=True):
+            numbers[number] = message_numbers(own, example.units, example.found, clauses)
+    judgements: list[Judgement | None] = [None] * len(examples)
+    for left_out in folds:
+        inside = set(left_out)
+        others = [number for number in numbers if number not in inside]
+        odds = _fit_odds(
+            [examples[number] for number in others], [numbers[number].whole for number in others], clauses
+        )
+        for number in left_out:
+            judgements[number] = judge(numbers[number], odds)
+    odds = _fit_odds(
+        [examples[number] for number in numbers], [own.whole for own in numbers.values()], clauses
+    )
+    return CrossValidation(odds, judgements)
+
+
+def _fit_odds(examples: Sequence[Example], numbers: Sequence[Floats], clauses: Sequence[str]) -> Floats:
+    """Return the odds of a model by logistic regression of the labels on the numbers of the examples."""
+    rows = np.array(numbers, np.float64)
+    means, deviations = rows.mean(0), np.maximum(rows.std(0), 1e-6)
+    rows = np.column_stack([np.ones(len(rows)), (rows - means) / deviations])
+    columns = [_logistic_regression(rows, signs) for signs in _targets(examples, clauses).T]
+    odds = np.array(columns).T
+    odds[1:] /= deviations[:, None]
+    odds[0] -= means @ odds[1:]
+    return np.asarray(odds, np.float32)
+
+
+def _logistic_regression(
+    rows: npt.NDArray[np.float64], signs: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the coefficients of the columns that make labels of 1 and -1 likeliest, with the penalty.
+
+    The first column is the constant, which has no penalty.
+    """
+
+    def loss(own: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        margins = signs * (rows @ own)
+        penalized = np.concatenate([[0.0], own[1:]])
+        gradient = ODDS_PENALTY * penalized - rows.T @ (signs * expit(-margins))
+        return np.logaddexp(0, -margins).sum() + ODDS_PENALTY / 2 * (penalized @ penalized), gradient
+
+    found: npt.NDArray[np.float64] = minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x
+    return found
 
 
 def _folds(examples: Sequence[Example]) -> list[list[int]]:

@@ -210,7 +210,7 @@ def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: No
         "bronze_precutoff_air_cownditioning_correct1.json": {"F1"},
         "bronze_precutoff_lemonade_correct1.json": {"F3"},
         "silver_precutoff_loan_repayment_SUCCESS.json": {"F5"},
-        "silver_precutoff_rest_stops_FAIL.json": {"F1", "F2"},
+        "silver_precutoff_rest_stops_FAIL.json": {"F2"},
         "silver_precutoff_rest_stops_SUCCESS2.json": {"F1"},
     }
     quotes = [finding["quote"] for finding in rows["bronze_precutoff_lemonade_correct1.json"]]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
@@ -21,7 +22,7 @@ from tests.tutoring.review.readings import recorded_session, review
 from tutoring.models import AuditEntry, TextModelTraining
 from tutoring.review import text_model_jobs, text_model_requests
 from tutoring.review.text_model_jobs import perform_training
-from tutoring.rules.detectors.text_model import current_model
+from tutoring.rules.detectors.text_model import SHIPPED, chosen_model, current_model
 from tutoring.rules.text_model import load
 
 PROGRAM = "n = int(input())\ntotal = 0\nfor i in range(n):\n    total += i\nprint(total)\n"
@@ -262,6 +263,24 @@ def test_a_discarded_or_failed_training_leaves_no_model(
     perform_training(second.pk)
     assert "needs examples by at least 2 writers" in page(ada, second.get_absolute_url())
     assert not settled.exists()
+
+
+def test_a_model_of_an_earlier_version_is_not_used(
+    settled: Path, ada: User, caplog: pytest.LogCaptureFixture
+):
+    with np.load(io.BytesIO(SHIPPED.read_bytes())) as arrays:
+        earlier = {name: values for name, values in arrays.items() if name != "odds"}
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **earlier)
+    states = TextModelTraining.State
+    training = TextModelTraining.objects.create(
+        state=states.DONE, version=1001, model=content.getvalue(), requested_by=ada
+    )
+    refused = press(ada, f"{training.get_absolute_url()}decide/", decision="use")
+    assert "of an earlier version of Hintbench. Discard it and request a new training." in refused
+    settled.write_bytes(content.getvalue())
+    assert chosen_model().version == load(SHIPPED).version
+    assert "Train the site's own model again." in caplog.text
 
 
 def test_too_few_settled_reviews_are_counted(ada: User):

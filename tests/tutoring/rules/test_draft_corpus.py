@@ -26,7 +26,7 @@ README = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 class Split(StrEnum):
-    """A part of the corpus: detectors may be developed on all but the last two, which only measure them."""
+    """A part of the corpus: detectors may be developed on all but the last three, which only measure them."""
 
     DEVELOPMENT = "development"
     DEVELOPMENT_2 = "development_2"
@@ -46,7 +46,19 @@ class Split(StrEnum):
     WRITER_O = "writer_o"
     WRITER_P = "writer_p"
     WRITER_Q = "writer_q"
+    WRITER_U = "writer_u"
+    WRITER_V = "writer_v"
+    WRITER_X = "writer_x"
+    WRITER_Y = "writer_y"
+    WRITER_Z = "writer_z"
+    WRITER_AA = "writer_aa"
+    WRITER_AB = "writer_ab"
+    WRITER_AC = "writer_ac"
+    WRITER_AD = "writer_ad"
+    WRITER_AF = "writer_af"
+    WRITER_AG = "writer_ag"
     VALIDATION = "validation"
+    VALIDATION_2 = "validation_2"
     MEASURE = "measure"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from math import ceil
@@ -22,9 +23,11 @@ from tutoring.rules.detectors import (
     verdict_leak,
 )
 from tutoring.rules.reading import FENCE, Unit, read_units
-from tutoring.rules.text_model import Floats, Found, Judgement, TextModel, load
+from tutoring.rules.text_model import Floats, Found, Judgement, OutdatedModelError, TextModel, load
 from tutoring.rules.texts import TextSpan, common_runs
 from tutoring.rules.vocabulary import tokens
+
+logger = logging.getLogger(__name__)
 
 SHIPPED = Path(__file__).parent.parent / "text_model.npz"
 """The model that is trained on the labelled drafts of the repository."""
@@ -41,7 +44,7 @@ _FURTHER_WEIGHT = 0.4
 _EXPLAINING_FEATURES = 4
 
 _REPEATED_SHARE = 0.8
-"""Share of a passage's words that repeat words of the student, from which on the passage is the student's own."""
+"""Share of a passage's words that repeat the student or the statement, from which on the passage is a quotation."""
 
 _COMPARED_WORDS = 5
 """Words per compared n-gram."""
@@ -70,16 +73,21 @@ _ROLES = {
 }
 
 
-def model_file() -> Path:
-    """Return the file of the site's own model if it has one, else that of the shipped model."""
+def chosen_model() -> TextModel:
+    """Return the site's own model if it has one that this version of Hintbench can use, else the shipped model."""
     own: Path = settings.TEXT_MODEL
-    return own if own.exists() else SHIPPED
+    if own.exists():
+        try:
+            return load(own)
+        except OutdatedModelError as error:
+            logger.warning("%s The shipped model is used. Train the site's own model again.", error)
+    return load(SHIPPED)
 
 
 @cache
 def current_model() -> TextModel:
     """Return the model, which this process loads once."""
-    return load(model_file())
+    return chosen_model()
 
 
 def other_findings(text: str, context: MessageContext) -> list[tuple[str, Detection]]:
@@ -104,8 +112,8 @@ def _scored(text: str, context: MessageContext) -> _Scored | None:
     if not (units := read_units(text, context, others)):
         return None
     scores = current_model().scores(units)
-    judgement = current_model().judgement(scores, bool(others))
-    return _Scored(units, scores, judgement, [one for _, one in others])
+    found = [one for _, one in others]
+    return _Scored(units, scores, current_model().judgement(scores, units, found), found)
 
 
 def confirms(detection: Detection, text: str, context: MessageContext) -> bool:
@@ -142,17 +150,18 @@ def find_similar_messages(text: str, context: MessageContext) -> list[Detection]
             for one in others
         )
         and not (context.tutor_may_say == "samples" and found.clause == "F5")
-        and not _is_students_own(text[found.unit.start : found.unit.end], context.replies)
+        and not (found.clause == "F2" and not context.programs)  # there is no code to point at
+        and not _is_quoted(text[found.unit.start : found.unit.end], (context.statement, *context.replies))
     ]
 
 
-def _is_students_own(passage: str, replies: Sequence[str]) -> bool:
-    """Return whether most of the passage's words are a run of words of one reply, outside its code."""
+def _is_quoted(passage: str, sources: Sequence[str]) -> bool:
+    """Return whether most of the passage's words are a run of words of one source, outside its code."""
     words = [TextSpan(*token) for token in tokens(passage)]
     least = max(1, ceil(_REPEATED_SHARE * len(words)))
     size = min(_COMPARED_WORDS, least)
-    replied = ([token.text for token in tokens(FENCE.sub("", reply))] for reply in replies)
-    return any(next(common_runs(words, [said], size, least), None) for said in replied)
+    written = ([token.text for token in tokens(FENCE.sub("", source))] for source in sources)
+    return any(next(common_runs(words, [own], size, least), None) for own in written)
 
 
 def _explanation(found: Found) -> str:
