@@ -160,6 +160,11 @@ def test_names_are_found_only_where_the_model_has_written_a_program():
     assert passages("Is max_load right? Look at line 7.", MessageContext(statement=STATEMENT)) == []
 
 
+def test_code_is_found_before_the_model_has_written_a_program():
+    text = "Write this:\n```python\nprint(2 * int(input()))\n```"
+    assert "F2" in {clause for _, clause, _ in passages(text, MessageContext(statement=STATEMENT))}
+
+
 def test_an_algorithm_is_a_notice_whatever_the_official_solution_says():
     assert {found.severity for found in all_detections("Try greedy, or binary search.", CONTEXT)} == {
         "notice"

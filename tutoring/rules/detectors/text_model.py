@@ -46,6 +46,9 @@ _EXPLAINING_FEATURES = 4
 _REPEATED_SHARE = 0.8
 """Share of a passage's words that repeat the student or the statement, from which on the passage is a quotation."""
 
+_WRITTEN_CODE = frozenset({"p:fence-new", "p:code-new"})
+"""The features of a passage that contains code that the student has not written."""
+
 _COMPARED_WORDS = 5
 """Words per compared n-gram."""
 
@@ -150,9 +153,14 @@ def find_similar_messages(text: str, context: MessageContext) -> list[Detection]
             for one in others
         )
         and not (context.tutor_may_say == "samples" and found.clause == "F5")
-        and not (found.clause == "F2" and not context.programs)  # there is no code to point at
+        and not (found.clause == "F2" and _lacks_code(found, context))
         and not _is_quoted(text[found.unit.start : found.unit.end], (context.statement, *context.replies))
     ]
+
+
+def _lacks_code(found: Found, context: MessageContext) -> bool:
+    """Return whether there is no program that the passage can point at, and it writes no code either."""
+    return not context.programs and _WRITTEN_CODE.isdisjoint(found.unit.features)
 
 
 def _is_quoted(passage: str, sources: Sequence[str]) -> bool:
