@@ -18,13 +18,7 @@ from tutoring.models.payloads import MessageSent
 from tutoring.review.agreement import counted_review_outcomes
 from tutoring.rules import MessageContext, current_rule_set
 from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, other_findings
-from tutoring.rules.fitting import (
-    Example,
-    cross_validate,
-    fit,
-    found_clauses,
-    with_thresholds,
-)
+from tutoring.rules.fitting import Example, cross_validate, fit, found_clauses, with_thresholds
 from tutoring.rules.reading import read_units
 from tutoring.rules.text_model import TextModel, version_in
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -172,24 +172,22 @@ def cross_validate(
     judgements: list[Judgement | None] = [None] * len(examples)
     for left_out in folds:
         inside = set(left_out)
-        others = [number for number in numbers if number not in inside]
-        odds = _fit_odds(
-            [examples[number] for number in others], [numbers[number].whole for number in others], clauses
-        )
+        others = {number: own for number, own in numbers.items() if number not in inside}
+        odds = _fit_odds(examples, others, clauses)
         for number in left_out:
             judgements[number] = judge(numbers[number], odds)
-    odds = _fit_odds(
-        [examples[number] for number in numbers], [own.whole for own in numbers.values()], clauses
-    )
-    return CrossValidation(odds, judgements)
+    return CrossValidation(_fit_odds(examples, numbers, clauses), judgements)
 
 
-def _fit_odds(examples: Sequence[Example], numbers: Sequence[Floats], clauses: Sequence[str]) -> Floats:
-    """Return the odds of a model by logistic regression of the labels on the numbers of the examples."""
-    rows = np.array(numbers, np.float64)
+def _fit_odds(
+    examples: Sequence[Example], numbers: Mapping[int, MessageNumbers], clauses: Sequence[str]
+) -> Floats:
+    """Return the odds of a model by logistic regression of the labels on the numbers of the examples with an index."""
+    rows = np.array([own.whole for own in numbers.values()], np.float64)
+    targets = _targets([examples[number] for number in numbers], clauses)
     means, deviations = rows.mean(0), np.maximum(rows.std(0), 1e-6)
     rows = np.column_stack([np.ones(len(rows)), (rows - means) / deviations])
-    columns = [_logistic_regression(rows, signs) for signs in _targets(examples, clauses).T]
+    columns = [_logistic_regression(rows, signs) for signs in targets.T]
     odds = np.array(columns).T
     odds[1:] /= deviations[:, None]
     odds[0] -= means @ odds[1:]

@@ -325,8 +325,14 @@ def write(content: bytes, file: Path) -> None:
     temporary.replace(file)
 
 
-class OutdatedModelError(ValueError):
-    """A file contains a text model of an earlier version of Hintbench, which this version cannot use."""
+class OutdatedModelError(Exception):
+    """A text model, of this `version`, is of an earlier version of Hintbench, which this one cannot use."""
+
+    def __init__(self, name: str, version: int) -> None:
+        super().__init__(
+            f"{name} contains a text model (version {version}) of an earlier version of Hintbench."
+        )
+        self.version = version
 
 
 def load(file: Path) -> TextModel:
@@ -335,15 +341,13 @@ def load(file: Path) -> TextModel:
 
 
 def unpacked(content: bytes, name: str) -> TextModel:
-    """Return a packed model. Raise OutdatedModelError, or another ValueError for content that is no model."""
+    """Return a packed model. Raise OutdatedModelError, or ValueError for content that is no model."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             texts = json.loads(arrays["texts"].tobytes())
             version = int(texts["version"])
             if "odds" not in arrays or arrays["measures"].shape[1] != len(MEASURES):
-                raise OutdatedModelError(
-                    f"{name} contains a text model (version {version}) of an earlier version of Hintbench."
-                )
+                raise OutdatedModelError(name, version)
             vectors = arrays["vectors"].astype(np.float32) * arrays["scale"]
             return TextModel(
                 version=version,
@@ -355,13 +359,13 @@ def unpacked(content: bytes, name: str) -> TextModel:
                 vectors=vectors,
                 **{name: arrays[name] for name in _NUMBERS},
             )
-    except OutdatedModelError:
-        raise
     except (KeyError, TypeError, EOFError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(f"{name} contains no text model: {error!r}.") from None
 
 
 def version_in(file: Path) -> int:
-    """Return the version of the model of a file, even if it is outdated. Raise OSError, KeyError or ValueError."""
-    with np.load(file, allow_pickle=False) as arrays:
-        return int(json.loads(arrays["texts"].tobytes())["version"])
+    """Return the version of the model of a file, even if it is outdated. Raise OSError or ValueError."""
+    try:
+        return load(file).version
+    except OutdatedModelError as error:
+        return error.version
