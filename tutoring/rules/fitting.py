@@ -2,7 +2,8 @@
 
 The model is a kernel ridge regression (Saunders, Gammerman, Vovk, ICML 1998) of the labels, coded as 1 and -1. It is
 solved exactly with one Cholesky decomposition, so it has no random element and takes seconds for thousands of messages.
-A logistic regression turns its scores of a message and of its passages into the odds that a clause is broken.
+The attention over tokens is fitted beside it (`attention_fitting.py`). A logistic regression turns the scores of both
+into the odds that a clause is broken.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, diags
 from scipy.special import expit
 
+from tutoring.rules.attention_fitting import fit_attention
 from tutoring.rules.detection import Detection
 from tutoring.rules.reading import Unit
 from tutoring.rules.text_model import (
@@ -104,6 +106,11 @@ def fit(examples: Sequence[Example], clauses: Sequence[str]) -> TextModel:
         measure_deviations=deviations,
         shares=np.asarray(shares, np.float32),
         bias=np.asarray(bias, np.float32),
+        attention=fit_attention(
+            [example.units[1:] or example.units for example in examples],
+            np.asarray(targets > 0, np.float32),
+            weights.astype(np.float32),
+        ),
         odds=np.zeros((0, len(clauses) + 1), np.float32),
     )
 
@@ -168,7 +175,7 @@ def cross_validate(
         scores = model.scores([unit for example in left for unit in example.units])
         lasts = np.cumsum([len(example.units) for example in left])
         for number, example, own in zip(left_out, left, np.split(scores, lasts[:-1]), strict=True):
-            numbers[number] = message_numbers(own, example.units, example.found, clauses)
+            numbers[number] = message_numbers(own, model.attention, example.units, example.found, clauses)
     judgements: list[Judgement | None] = [None] * len(examples)
     for left_out in folds:
         inside = set(left_out)

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tutoring.rules.detection import Detection, MessageContext
-from tutoring.rules.sentence_vectors import Vectors, paragraph_vectors, sentence_vectors
+from tutoring.rules.sentence_vectors import TokenVectors, Vectors, encoded_sentences, paragraph_vectors
 from tutoring.rules.texts import is_question, sentences
 from tutoring.rules.vocabulary import (
     LANGUAGES,
@@ -182,9 +182,9 @@ _PLAIN_STEMS = frozenset(map(stem, _PLAIN_WORDS))
 
 @dataclass(frozen=True)
 class Unit:
-    """A whole message, one sentence of it, or two neighbouring ones, at characters `start` to `end`.
+    """A whole message or one sentence of it, at characters `start` to `end`.
 
-    `vector` is the normalized mean of the sentences' vectors.
+    `vector` is the normalized mean of the sentences' vectors. `tokens` has a row for each token.
     """
 
     start: int
@@ -192,6 +192,7 @@ class Unit:
     features: frozenset[str]
     vector: Vectors
     measures: tuple[float, ...]
+    tokens: TokenVectors
 
 
 MEASURES = (
@@ -285,7 +286,7 @@ def prepare(context: MessageContext) -> None:
 
 
 def read_units(text: str, context: MessageContext, found: Sequence[tuple[str, Detection]] = ()) -> list[Unit]:
-    """Return the whole text, and if it has several sentences, each of them and each pair of neighbouring ones.
+    """Return the whole text, and if it has several sentences, each of them.
 
     In a text of more than _MOST_PASSAGES sentences, several sentences take the place of one. A text without a letter
     has no unit. `found` are detections, each with the name of its detector.
@@ -309,22 +310,25 @@ def read_units(text: str, context: MessageContext, found: Sequence[tuple[str, De
         own | _sentence_features(_Sentence(text[start:end], language, background))
         for (start, end), own in zip(pieces, marks, strict=True)
     ]
-    vectors = sentence_vectors([text[start:end] for start, end in pieces])
+    encoded = encoded_sentences([text[start:end] for start, end in pieces])
+    vectors = np.array([one.vector for one in encoded])
+    every_token = np.concatenate([one.tokens for one in encoded])
+    token_ends = np.cumsum([0, *(len(one.tokens) for one in encoded)])
     likeness = _likeness(vectors, context)
     count = len(pieces)
     step = -(-count // _MOST_PASSAGES)
     windows = [(0, count)]
     if count > 1:
         windows += [(first, min(first + step, count)) for first in range(0, count, step)]
-        windows += [(first, min(first + 2 * step, count)) for first in range(0, count - step, step)]
     contents = [_content(text[start:end], background) for start, end in pieces]
     return [
         Unit(
             start := pieces[first][0],
             end := pieces[last - 1][1],
-            frozenset[str]().union(*features[first:last], {"l:pair"} if last - first > 1 else ()),
+            frozenset[str]().union(*features[first:last]),
             mean,
             _measures(text[start:end], likeness[first:last], contents[first:last], background),
+            every_token[token_ends[first] : token_ends[last]],
         )
         for (first, last), mean in zip(windows, _means(vectors, windows), strict=True)
     ]

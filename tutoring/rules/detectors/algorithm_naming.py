@@ -1,4 +1,8 @@
-"""Detector of named algorithms (F1): a notice only, because a passing mention is not a breach (docs/spec.md 8.1 d)."""
+"""Detector of named algorithms (F1): a notice only, because a passing mention is not a breach (docs/spec.md 8.1 d).
+
+A name that the official solution has and neither the statement nor the model used before is certain: of the labelled
+messages for training with such a name, 151 break F1, 6 another clause, and 5 none.
+"""
 
 from __future__ import annotations
 
@@ -90,30 +94,31 @@ _WINK = CaselessPattern(
 def find_algorithm_names(text: str, context: MessageContext) -> list[Detection]:
     """Return the algorithms that neither the statement nor the model has named, and ideas that the tutor prescribes.
 
-    The weight is higher if the official solution names the algorithm too.
+    An open question may contain a name that the official solution does not have.
     """
     background = background_of(context)
     found = []
     seen: set[str] = set()
-    for start, end, name in _names(text):
-        if name in seen or name in background.own_algorithms:
+    for start, end, name, in_open_question in _names(text):
+        official = name in background.official_algorithms
+        if name in seen or name in background.own_algorithms or (in_open_question and not official):
             continue
         seen.add(name)
-        official = name in background.official_algorithms
         explanation = f"This names an algorithm ({name})" + (
             ", and the official solution names it too." if official else ". A general concept may be named."
         )
-        found.append(Detection("F1", start, end, explanation, 0.45 if official else 0.25))
+        weight = 0.45 if official else 0.25
+        found.append(Detection("F1", start, end, explanation, weight, certain=official))
     return found
 
 
-def _names(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and name of each algorithm that is not advised against."""
+def _names(text: str) -> Iterator[tuple[int, int, str, bool]]:
+    """Yield start, end and name of each algorithm that is not advised against, and whether an open question has it."""
     kinds = algorithm_kinds()
     language = language_of(tokens(text))
     for start, end, name in disguised_algorithms(text):
         if kinds[name] == "algorithm":
-            yield start, end, name
+            yield start, end, name, False
     for sentence in sentences(text):
         words = tokens(sentence.text)
         open_question = is_question(sentence.text) and not _LEADING.search(sentence.text)
@@ -122,12 +127,12 @@ def _names(text: str) -> Iterator[tuple[int, int, str]]:
             first, last = words[match.start], words[match.end - 1]
             before = sentence.text[max(0, first.start - 30) : first.start]
             after = sentence.text[last.end : last.end + 50]
-            if open_question or _REJECTED.match(after) or _OWN.search(before):
+            if _REJECTED.match(after) or _OWN.search(before):
                 continue
             if _is_negated(words, match.start, _NEGATIONS[language]) and not _WINK.search(sentence.text):
                 continue
             if kinds[name] == "algorithm" or (kinds[name] == "idea" and _PRESCRIBED.search(before)):
-                yield sentence.start + first.start, sentence.start + last.end, name
+                yield sentence.start + first.start, sentence.start + last.end, name, open_question
 
 
 def _is_negated(words: Sequence[Token], position: int, negations: frozenset[str]) -> bool:
@@ -141,9 +146,10 @@ def _is_negated(words: Sequence[Token], position: int, negations: frozenset[str]
 
 DETECTOR = Detector(
     name="algorithm-naming",
-    version=3,
+    version=4,
     clauses=("F1",),
     finds="names of algorithms in five languages, also disguised (always a notice)",
-    ignores="names that the statement or the model used first; advice against one; open questions",
+    ignores="names that the statement or the model used first; advice against one; open questions, but not about an "
+    "algorithm of the official solution",
     find=find_algorithm_names,
 )
