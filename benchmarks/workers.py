@@ -3,8 +3,9 @@
     python -m benchmarks.workers [--rounds N]
 
 Real workers, queue server and PostgreSQL judge stored programs. Rounds with one and with two workers take turns.
-Target: on two cores, two workers judge tests of 50 ms CPU 1.8 times as fast as one. Bare processes of the same program,
-one and two at a time, show in the same rounds what the machine allows. The processor time of queue server
+Target: on two cores, two workers judge submissions of ten tests of 50 ms CPU or more 1.8 times as fast as one; those of
+four tests are reported as well. Bare processes of the same program, one and two at a time, show in the same rounds what
+the machine allows. The processor time of queue server
 and database for a submission, and for an idle worker, is measured in the same rounds. The model multiplies it by the
 number of workers, each of which judges submissions of ten tests of 50 ms on a core of its own, and names the limit that
 is reached first. The exit status is 1 if the target is missed, which is not significant on a busy machine.
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TARGET = 1.8
-TESTS = 4
-BUSY_COUNT = 24
+BUSY_TESTS = 240
+"""Tests of 60 ms that are judged in a round, in submissions of MODEL_TESTS or FEW_TESTS."""
+
 IDLE = 10.0
 LOOK = 0.5
 MODEL_TESTS, MODEL_TEST = 10, 0.05
+FEW_TESTS = 4
 SIZES = (10, 100, 1000)
 BUSY = """
 #include <cstdio>
@@ -51,7 +54,23 @@ int main() {
     return 0;
 }
 """
-TRIVIAL = BUSY.replace("110000000", "6")
+BARE = "bare processes"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Submissions of a program, the number of their tests, and how many are judged in a round."""
+
+    name: str
+    source: str
+    tests: int
+    submissions: int
+
+
+MODEL = Kind("ten tests a submission", BUSY, MODEL_TESTS, BUSY_TESTS // MODEL_TESTS)
+FEW = Kind("four tests a submission", BUSY, FEW_TESTS, BUSY_TESTS // FEW_TESTS)
+TRIVIAL = Kind("four trivial tests", BUSY.replace("110000000", "6"), FEW_TESTS, 150)
+KINDS = (MODEL, FEW, TRIVIAL)
 
 
 @dataclass(frozen=True)
@@ -93,28 +112,29 @@ def main() -> int:
 
 def report(stack: Stack, server: Postgres, rounds: int) -> int:
     """Measure and print; return the exit status."""
-    in_stack(stack, "store_problem()")
+    in_stack(stack, "store_problems()")
     bare_program = compiled(stack.environment["HINTBENCH_VAR"])
     speeds: dict[tuple[str, int], list[float]] = {}
     costs: list[Cost] = []
     for _ in range(rounds + 1):  # the first one warms up
         for workers in (1, 2):
-            speeds.setdefault(("bare", workers), []).append(BUSY_COUNT / bare(bare_program, workers))
+            speeds.setdefault((BARE, workers), []).append(BUSY_TESTS / bare(bare_program, workers))
             with another_worker(stack) if workers == 2 else contextlib.nullcontext():
-                for kind, count in (("busy", BUSY_COUNT), ("trivial", 150)):
+                for kind in KINDS:
                     before = cost(stack, server)
-                    seconds = in_stack(stack, f"judge_many({kind!r}, {count})")
-                    speeds.setdefault((kind, workers), []).append(count / seconds)
-                    if kind == "trivial" and workers == 1:
+                    count = kind.submissions
+                    seconds = in_stack(stack, f"judge_many({kind.source!r}, {kind.tests}, {count})")
+                    speeds.setdefault((kind.name, workers), []).append(count * kind.tests / seconds)
+                    if kind is TRIVIAL and workers == 1:
                         costs.append((cost(stack, server) - before) / count)
     met = True
     print(f"load {os.getloadavg()[0]:.1f}; medians of {rounds} rounds")
-    for kind in ("bare", "busy", "trivial"):
-        one, two = (statistics.median(speeds[kind, workers][1:]) for workers in (1, 2))
-        met &= kind != "busy" or two >= TARGET * one
-        target = f"target {TARGET}" if kind == "busy" else "no target"
+    for name in (BARE, *(kind.name for kind in KINDS)):
+        one, two = (statistics.median(speeds[name, workers][1:]) for workers in (1, 2))
+        met &= name != MODEL.name or two >= TARGET * one
+        target = f"target {TARGET}" if name == MODEL.name else "no target"
         print(
-            f"{kind:<8} submissions/s: {one:7.2f} with 1 worker, {two:7.2f} with 2: {two / one:.2f} times, {target}"
+            f"{name:<27} tests/s: {one:7.2f} with 1 worker, {two:7.2f} with 2: {two / one:.2f} times, {target}"
         )
     before = cost(stack, server)
     time.sleep(IDLE)
@@ -159,15 +179,14 @@ def compiled(folder: str) -> Path:
 
 
 def bare(program: Path, at_once: int) -> float:
-    """Return the seconds that the tests of BUSY_COUNT submissions take as bare processes, this number at once."""
+    """Return the seconds that BUSY_TESTS tests take as bare processes, this number at once."""
 
-    def submission(_number: int) -> None:
-        for _ in range(TESTS):
-            subprocess.run([str(program)], input=b"1\n", stdout=subprocess.DEVNULL, check=True)
+    def test(_number: int) -> None:
+        subprocess.run([str(program)], input=b"1\n", stdout=subprocess.DEVNULL, check=True)
 
     start = time.monotonic()
     with ThreadPoolExecutor(at_once) as pool:
-        list(pool.map(submission, range(BUSY_COUNT)))
+        list(pool.map(test, range(BUSY_TESTS)))
     return time.monotonic() - start
 
 
@@ -214,18 +233,19 @@ def in_stack(stack: Stack, call: str) -> float:
 # ---- in the stack ----
 
 
-def store_problem() -> int:
-    """Store a problem with TESTS tests; return 0."""
+def store_problems() -> int:
+    """Store a problem for each number of tests, in a dataset named after it; return 0."""
     from benchmark.models import TestCase
     from tests.problems import add_doubling_tests, store_doubling
 
-    problem = store_doubling("benchmark")
-    TestCase.objects.filter(problem=problem).delete()
-    add_doubling_tests(problem, *range(TESTS - 1))
+    for tests in {kind.tests for kind in KINDS}:
+        problem = store_doubling(str(tests))
+        TestCase.objects.filter(problem=problem).delete()
+        add_doubling_tests(problem, *range(tests - 1))
     return 0
 
 
-def judge_many(kind: str, count: int) -> float:
+def judge_many(source: str, tests: int, count: int) -> float:
     """Request this number of judgements at once; return the seconds until all have ended.
 
     The polls are rare and the times are those of the rows, because a poll takes processor time from the workers.
@@ -236,8 +256,8 @@ def judge_many(kind: str, count: int) -> float:
     from benchmark.judging import EXECUTIONS, enqueue, request_judgement, store_submission
     from benchmark.models import Judgement, Problem
 
-    problem = Problem.objects.get(dataset__name="benchmark")
-    submission = store_submission(problem, BUSY if kind == "busy" else TRIVIAL, "cpp")
+    problem = Problem.objects.get(dataset__name=str(tests))
+    submission = store_submission(problem, source, "cpp")
     start = timezone.now()
     rows = [request_judgement(submission) for _ in range(count)]
     for row in rows:
