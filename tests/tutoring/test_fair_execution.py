@@ -55,6 +55,18 @@ def program_in_session(
     return path, socket
 
 
+def owner(stack: Stack, table: str) -> int:
+    """Return the process that holds the latest row of a table of claimable rows; 0 if none holds it."""
+    query = f"SELECT owner FROM {table} ORDER BY id DESC LIMIT 1"
+    with closing(sqlite3.connect(f"file:{stack.var / 'hintbench.sqlite3'}?mode=ro", uri=True)) as database:
+        name = (database.execute(query).fetchone() or ("",))[0]
+    return int(name.split("/")[1]) if name else 0
+
+
+EXECUTIONS = "benchmark_judgement WHERE purpose = 'verdict'"
+GROWTH = "benchmark_growthcurve"
+
+
 def test_an_endless_program_holds_one_worker_and_the_page_says_what_the_next_one_waits_for(
     two_workers: Stack, fake_providers: FakeProviders
 ):
@@ -62,7 +74,11 @@ def test_an_endless_program_holds_one_worker_and_the_page_says_what_the_next_one
     first, first_socket = program_in_session(ann, "last-rolls", fake_providers, ENDLESS)
     second, second_socket = program_in_session(ann, "seed-bank", fake_providers, ENDLESS)
     other, other_socket = program_in_session(bob, "last-rolls", fake_providers, "print(1)")
-    for tutor, path in ((ann, first), (ann, second), (bob, other)):
+    assert ann.command(first + "execute/")[0] == 200
+    two_workers.wait_for(
+        lambda: owner(two_workers, EXECUTIONS)
+    )  # otherwise the second one may be taken first
+    for tutor, path in ((ann, second), (bob, other)):
         assert tutor.command(path + "execute/")[0] == 200
     second_socket.listen_until(
         lambda s: "waits for the verdict of another session" in s.status.get("html", "")
@@ -75,18 +91,6 @@ def test_an_endless_program_holds_one_worker_and_the_page_says_what_the_next_one
     page = ann.get(second)[1]
     assert "TLE" in page or "time limit" in page.lower()
     assert two_workers.pids().keys() >= {"worker-1", "worker-2"}
-
-
-def owner(stack: Stack, table: str) -> int:
-    """Return the process that holds the latest row of a table of claimable rows; 0 if none holds it."""
-    query = f"SELECT owner FROM {table} ORDER BY id DESC LIMIT 1"
-    with closing(sqlite3.connect(f"file:{stack.var / 'hintbench.sqlite3'}?mode=ro", uri=True)) as database:
-        name = (database.execute(query).fetchone() or ("",))[0]
-    return int(name.split("/")[1]) if name else 0
-
-
-EXECUTIONS = "benchmark_judgement WHERE purpose = 'verdict'"
-GROWTH = "benchmark_growthcurve"
 
 
 def test_a_worker_that_measures_growth_continues_the_execution_of_a_killed_worker(

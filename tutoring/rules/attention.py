@@ -43,9 +43,9 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Attention:
-    """The fitted network. Its hidden layer has a column for each unit; `queries` has one for each head.
+    """The fitted network. Its hidden layer has a column for each neuron; `queries` has one for each head.
 
-    `of_sentences` has a row for each of the `features`, then one for each of MEASURES. `outputs` has the units of the
+    `of_sentences` has a row for each of the `features`, then one for each of MEASURES. `outputs` has the neurons of the
     first head, then those of the second … as rows, and a column for each clause and for "some clause is broken".
     """
 

@@ -21,8 +21,8 @@ from tutoring.rules.reading import MEASURES, Unit
 Floats = npt.NDArray[np.float32]
 Weights = dict[str, Floats]
 
-UNITS, HEADS = 128, 8
-"""Units of the hidden layer, and heads."""
+NEURONS, HEADS = 128, 8
+"""Neurons of the hidden layer, and heads."""
 
 EPOCHS, MESSAGES_A_STEP = 12, 64
 
@@ -80,11 +80,11 @@ def _initial(messages: Sequence[Sequence[Unit]], outputs: int, random: np.random
         features=features,
         measure_means=measures.mean(0),
         measure_deviations=np.maximum(measures.std(0), 1e-6),
-        of_tokens=normal(tokens.shape[1], UNITS, 1 / max(spread, 1e-6)),
-        of_sentences=normal(len(features) + len(MEASURES), UNITS, 0.05),
-        hidden_constants=np.zeros(UNITS, np.float32),
-        queries=normal(UNITS, HEADS, 0.1),
-        outputs=normal(HEADS * UNITS, outputs, 1 / math.sqrt(HEADS * UNITS)),
+        of_tokens=normal(tokens.shape[1], NEURONS, 1 / max(spread, 1e-6)),
+        of_sentences=normal(len(features) + len(MEASURES), NEURONS, 0.05),
+        hidden_constants=np.zeros(NEURONS, np.float32),
+        queries=normal(NEURONS, HEADS, 0.1),
+        outputs=normal(HEADS * NEURONS, outputs, 1 / math.sqrt(HEADS * NEURONS)),
         output_constants=np.zeros(outputs, np.float32),
     )
 
