@@ -5,10 +5,10 @@
 Real workers, queue server and PostgreSQL judge stored programs. Rounds with one and with two workers take turns.
 Target: on two cores, two workers judge submissions of ten tests of 50 ms CPU or more 1.8 times as fast as one; those of
 four tests are reported as well. Bare processes of the same program, one and two at a time, show in the same rounds what
-the machine allows. The processor time of queue server
-and database for a submission, and for an idle worker, is measured in the same rounds. The model multiplies it by the
-number of workers, each of which judges submissions of ten tests of 50 ms on a core of its own, and names the limit that
-is reached first. The exit status is 1 if the target is missed, which is not significant on a busy machine.
+the machine allows. The processor time of queue server and database for a submission, and for an idle worker, is
+measured in the same rounds. The model multiplies it by the number of workers, each of which judges submissions of ten
+tests of 50 ms on a core of its own, and names the limit that is reached first. The exit status is 1 if the target is
+missed, which is not significant on a busy machine.
 """
 
 from __future__ import annotations

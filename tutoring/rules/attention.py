@@ -89,12 +89,18 @@ class Attention:
         They are between -HIGHEST and HIGHEST.
         """
         batch = self.batch(messages)
-        hidden: Floats = batch.tokens @ self.of_tokens + self.hidden_constants
-        hidden += (batch.sentences @ self.of_sentences)[batch.sentence_of]
+        hidden = combined(batch.tokens, batch, self.of_tokens, self.of_sentences) + self.hidden_constants
         np.maximum(hidden, 0, out=hidden)
         pooled = pool(hidden, shares_of_tokens(hidden, self.queries, batch), batch)
         log_odds: Floats = pooled @ self.outputs + self.output_constants
         return log_odds.clip(-HIGHEST, HIGHEST)
+
+
+def combined(tokens: Floats, batch: Batch, of_tokens: Floats, of_sentences: Floats) -> Floats:
+    """Return for each of the tokens of a batch the sum of its row and that of its sentence, weighted."""
+    hidden: Floats = tokens @ of_tokens
+    hidden += (batch.sentences @ of_sentences)[batch.sentence_of]
+    return hidden
 
 
 def shares_of_tokens(hidden: Floats, queries: Floats, batch: Batch) -> Floats:

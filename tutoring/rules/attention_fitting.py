@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from tutoring.rules.attention import Attention, Batch, pool, shares_of_tokens
+from tutoring.rules.attention import Attention, Batch, combined, pool, shares_of_tokens
 from tutoring.rules.reading import MEASURES, Unit
 
 Floats = npt.NDArray[np.float32]
@@ -143,8 +143,8 @@ def _gradients(
 ) -> Weights:
     """Return the gradients of the mean cross entropy of the labels, with dropout."""
     tokens = batch.tokens * _kept(batch.tokens.shape, TOKEN_DROPOUT, random)
-    hidden = np.asarray(tokens @ weights["of_tokens"], np.float32) + weights["hidden_constants"]
-    hidden += (batch.sentences @ weights["of_sentences"])[batch.sentence_of]
+    hidden = combined(tokens, batch, weights["of_tokens"], weights["of_sentences"])
+    hidden += weights["hidden_constants"]
     factors = (hidden > 0) * _kept(hidden.shape, HIDDEN_DROPOUT, random)
     hidden *= factors
     shares = shares_of_tokens(hidden, weights["queries"], batch)

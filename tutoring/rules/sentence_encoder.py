@@ -34,6 +34,9 @@ TOKEN_COMPONENTS = Path(__file__).with_name("token_components.npy")
 """The directions in which the features of tokens in labelled drafts vary most, one per column, found by
 `manage.py find_token_components`."""
 
+FEATURES = _EMB_DIM + _CNN_DIM * len(_ORDERS)
+"""Numbers with which the encoder represents a token in its sentence."""
+
 _LONGEST_ORDER = max(order for order, _ in _ORDERS)
 _ORDER_COLUMNS = [slice(number * _CNN_DIM, (number + 1) * _CNN_DIM) for number in range(len(_ORDERS))]
 
@@ -106,7 +109,9 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
         ]
         self._row_of = np.zeros(len(self.table), np.int64)
         self._used = 1
-        self._components = components
+        self._components = components - components.mean(
+            0
+        )  # which takes the mean from the features of a token
         self._buffers = _Buffers(self._feat_dim)
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
@@ -155,7 +160,6 @@ class CachedEncoder(NumpyBackend):  # type: ignore[misc]
         sums = self._normalized_sums(features, means, scales, starts, lengths)
         vectors = self._vectors(sums, lengths.astype(np.float32))
         of_tokens = features @ self._components
-        of_tokens -= means[:, None] * self._components.sum(0)
         of_tokens *= scales[:, None]
         return list(map(Encoded, vectors, np.split(of_tokens.astype(np.float16), starts[1:])))
 

@@ -305,6 +305,9 @@ def _exponentials(rows: Floats, columns: Floats) -> Floats:
     return np.exp(exponents, out=exponents)
 
 
+_ATTENTION = "attention_"
+"""Beginning of the names of the arrays of the attention in a file."""
+
 _ATTENTION_NUMBERS = tuple(field.name for field in fields(Attention) if field.name != "features")
 _TEXTS = ("version", "clauses", "features", "threshold", "clause_thresholds", "figures")
 _NUMBERS = (
@@ -318,10 +321,6 @@ _NUMBERS = (
     "bias",
     "odds",
 )
-
-
-_ATTENTION = "attention_"
-"""Beginning of the names of the arrays of the attention in a file."""
 
 
 def packed(model: TextModel) -> bytes:

