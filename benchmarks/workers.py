@@ -4,7 +4,8 @@
 
 Real workers, queue server and PostgreSQL judge stored programs. Rounds with one and with two workers take turns.
 Target: on two cores, two workers judge submissions of ten tests of 50 ms CPU or more 1.8 times as fast as one; those of
-four tests are reported as well. Bare processes of the same program, one and two at a time, show in the same rounds what
+four tests are reported as well. Throughput is that of a full queue: it is measured from the end of the first submission
+to the end after which a worker has no more work. Bare processes of the same program, one and two at a time, show in the same rounds what
 the machine allows. The processor time of queue server and database for a submission, and for an idle worker, is
 measured in the same rounds. The model multiplies it by the number of workers, each of which judges submissions of ten
 tests of 50 ms on a core of its own, and names the limit that is reached first. The exit status is 1 if the target is
@@ -123,8 +124,8 @@ def report(stack: Stack, server: Postgres, rounds: int) -> int:
                 for kind in KINDS:
                     before = cost(stack, server)
                     count = kind.submissions
-                    seconds = in_stack(stack, f"judge_many({kind.source!r}, {kind.tests}, {count})")
-                    speeds.setdefault((kind.name, workers), []).append(count * kind.tests / seconds)
+                    call = f"judged_per_second({kind.source!r}, {kind.tests}, {count}, {workers})"
+                    speeds.setdefault((kind.name, workers), []).append(kind.tests * in_stack(stack, call))
                     if kind is TRIVIAL and workers == 1:
                         costs.append((cost(stack, server) - before) / count)
     met = True
@@ -245,20 +246,16 @@ def store_problems() -> int:
     return 0
 
 
-def judge_many(source: str, tests: int, count: int) -> float:
-    """Request this number of judgements at once; return the seconds until all have ended.
+def judged_per_second(source: str, tests: int, count: int, workers: int) -> float:
+    """Request this number of judgements at once; return how many a second these workers judge while all have work.
 
     The polls are rare and the times are those of the rows, because a poll takes processor time from the workers.
     """
-    from django.db.models import Max
-    from django.utils import timezone
-
     from benchmark.judging import EXECUTIONS, enqueue, request_judgement, store_submission
     from benchmark.models import Judgement, Problem
 
     problem = Problem.objects.get(dataset__name=str(tests))
     submission = store_submission(problem, source, "cpp")
-    start = timezone.now()
     rows = [request_judgement(submission) for _ in range(count)]
     for row in rows:
         enqueue(row, EXECUTIONS)
@@ -266,8 +263,10 @@ def judge_many(source: str, tests: int, count: int) -> float:
     while mine.filter(state__in=(Judgement.State.QUEUED, Judgement.State.RUNNING)).exists():
         time.sleep(LOOK)
     assert mine.filter(verdict="AC").count() == count, mine.exclude(verdict="AC").first()
-    seconds: float = (mine.aggregate(end=Max("finished_at"))["end"] - start).total_seconds()
-    return seconds
+    first, *others = mine.order_by("finished_at").values_list("finished_at", flat=True)
+    while_all_work = others[: len(others) - (workers - 1)]
+    rate: float = len(while_all_work) / (while_all_work[-1] - first).total_seconds()
+    return rate
 
 
 def workers() -> int:
