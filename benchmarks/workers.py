@@ -3,13 +3,13 @@
     python -m benchmarks.workers [--rounds N]
 
 Real workers, queue server and PostgreSQL judge stored programs. Rounds with one and with two workers take turns.
-Target: on two cores, two workers judge submissions of ten tests of 50 ms CPU or more 1.8 times as fast as one; those of
-four tests are reported as well. Throughput is that of a full queue: it is measured from the end of the first submission
-to the end after which a worker has no more work. Bare processes of the same program, one and two at a time, show in the same rounds what
-the machine allows. The processor time of queue server and database for a submission, and for an idle worker, is
-measured in the same rounds. The model multiplies it by the number of workers, each of which judges submissions of ten
-tests of 50 ms on a core of its own, and names the limit that is reached first. The exit status is 1 if the target is
-missed, which is not significant on a busy machine.
+Target: on two cores, two workers judge submissions of ten tests of 50 ms CPU or more 1.8 times as fast as one; those
+of four tests are reported as well. Throughput is that of a full queue: it is measured from the end of the first
+submission to the end after which a worker has no more work. Bare processes of the same program, one and two at a
+time, show in the same rounds what the machine allows. The processor time of queue server and database for a
+submission, and for an idle worker, is measured in the same rounds. The model multiplies it by the number of workers,
+each of which judges submissions of ten tests of 50 ms on a core of its own, and names the limit that is reached
+first. The exit status is 1 if the target is missed, which is not significant on a busy machine.
 """
 
 from __future__ import annotations
@@ -263,10 +263,9 @@ def judged_per_second(source: str, tests: int, count: int, workers: int) -> floa
     while mine.filter(state__in=(Judgement.State.QUEUED, Judgement.State.RUNNING)).exists():
         time.sleep(LOOK)
     assert mine.filter(verdict="AC").count() == count, mine.exclude(verdict="AC").first()
-    first, *others = mine.order_by("finished_at").values_list("finished_at", flat=True)
-    while_all_work = others[: len(others) - (workers - 1)]
-    rate: float = len(while_all_work) / (while_all_work[-1] - first).total_seconds()
-    return rate
+    ends = sorted(row.finished_at.timestamp() for row in mine if row.finished_at)
+    first, *while_all_work = ends[: count - workers + 1]
+    return len(while_all_work) / (while_all_work[-1] - first)
 
 
 def workers() -> int:

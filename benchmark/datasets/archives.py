@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import lzma
 import stat
 import zipfile
 import zlib
@@ -23,6 +24,18 @@ MAXIMUM_RATIO = 500
 _ANY_RATIO = 64 * 2**20
 
 _CHUNK = 2**20
+
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OSError,
+)
+"""What `zipfile` raises for an archive that it cannot read; ValueError for example for a name that is not UTF-8."""
 
 
 def unpack(archive: Path, folder: Path) -> None:
@@ -46,7 +59,7 @@ def unpack(archive: Path, folder: Path) -> None:
                 left -= _write(content, member, folder, left)
                 if left < 0:
                     raise _too_large(archive)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+    except _DAMAGED as error:
         raise SourceError(
             f"{archive} cannot be unpacked: {error}. It may be damaged: fetch it again."
         ) from error

@@ -21,11 +21,14 @@ _A_BLANK = re.compile(b"[" + _BLANK + b"]")
 
 # Numbers as glibc's scanf("%lf") reads them to the end of a token. Python's float() differs for "1_0", hexadecimal
 # numbers and incomplete exponents ("1e", "0x1p+"), which scanf ignores: the group is the number.
+# Tokens are untrusted and may be megabytes long: digits are never tried twice ("++"), so the time is linear.
 _DECIMAL = re.compile(
-    rb"([+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan))(?:(?<=[\d.])e[+-]?)?", re.IGNORECASE
+    rb"([+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?|inf|infinity|nan))(?:(?<=[\d.])e[+-]?)?",
+    re.IGNORECASE,
 )
 _HEXADECIMAL = re.compile(
-    rb"([+-]?)0x(?:((?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?\d+)?)(?:p[+-]?)?|\.)", re.IGNORECASE
+    rb"([+-]?)0x(?:((?:[0-9a-f]++(?:\.[0-9a-f]*+)?|\.[0-9a-f]++)(?:p[+-]?\d++)?)(?:p[+-]?)?|\.)",
+    re.IGNORECASE,
 )
 
 
@@ -164,11 +167,20 @@ def _check_exact(output: bytes, answer: bytes) -> CheckResult:
     found, expected = _text(output), _text(answer)
     if found == expected:
         return CheckResult(True, "")
-    pairs = zip_longest(found.split("\n"), expected.split("\n"))
+    pairs = zip_longest(_lines(found), _lines(expected))
     for number, (found_line, expected_line) in enumerate(pairs, 1):
         if found_line != expected_line:
             return CheckResult(False, f"line {number}: {_difference(expected_line, found_line)}")
     raise AssertionError("texts that differ have a line that differs")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines, one at a time: a list of all would take many times the text's size."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 def _text(content: bytes) -> str:

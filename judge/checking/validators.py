@@ -30,6 +30,7 @@ _ACCEPTED, _REJECTED = 42, 43
 _NEXT_INPUT = "nextpass.in"
 _MESSAGE, _TEAM_MESSAGE = "judgemessage.txt", "teammessage.txt"
 _SHOWN = 1_000
+_MOST_FEEDBACK_FILES = 100
 _LARGEST_TEST = 512 * MEBIBYTE  # input and answer; only used bytes take memory
 
 # The names begin with a dot because the scratch folder is also the feedback folder, whose other files are returned.
@@ -129,6 +130,8 @@ class OpenValidator:
         next_input = feedback.pop(_NEXT_INPUT, None)
         if next_input is not None and not accepted:
             raise self._fault(f"rejected the output and still wrote {_NEXT_INPUT}", outcome)
+        if len(feedback) > _MOST_FEEDBACK_FILES:
+            raise self._fault(f"wrote more than {_MOST_FEEDBACK_FILES} feedback files", outcome)
         if sum(map(len, feedback.values())) + len(next_input or b"") > self._limits.output:
             raise self._fault(f"wrote more than {self._limits.output // MEBIBYTE} MiB of feedback", outcome)
         messages = [feedback.get(_MESSAGE, b"")]

@@ -10,7 +10,8 @@ from io import FileIO
 from judge.checking import OpenValidator, ValidatorCall, ValidatorResult
 from judge.evaluators.evaluator import TestEvaluator
 from judge.execution import LimitedProgram, ProgramRun
-from judge.sandbox import Container, InteractionSide, RunOutcome, SandboxRun
+from judge.records import Verdict
+from judge.sandbox import Container, InteractionSide, RunOutcome, SandboxRun, Termination
 
 
 class InteractiveEvaluator(TestEvaluator):
@@ -19,7 +20,8 @@ class InteractiveEvaluator(TestEvaluator):
     The one that ends first decides. A program that exceeded a limit or crashed before the validator ended gets the
     verdict for that, whatever the validator then reports. A validator that ended first decides, but if it accepts,
     the program must end well too. Unlike in problemtools, a broken pipe is not a failure: not of the program after the
-    validator has accepted, and not of the validator after the program has ended.
+    validator has accepted, and not of the validator after the program has ended. A program may print what it likes, so
+    it excuses a crash only, never an exceeded limit.
     """
 
     def __init__(self, container: Container, program: LimitedProgram, validator: OpenValidator) -> None:
@@ -36,7 +38,7 @@ class InteractiveEvaluator(TestEvaluator):
 
     def _decision(self, ran: ProgramRun, validation: RunOutcome) -> ValidatorResult | None:
         outcome = ran.outcome
-        pipe_broken = _ended_by_broken_pipe(outcome)
+        pipe_broken = ran.fault is not None and ran.fault[0] is Verdict.RTE and _ended_by_broken_pipe(outcome)
         validator_first = pipe_broken or validation.ended < outcome.ended
         if not validator_first:
             if ran.fault:
@@ -49,6 +51,8 @@ class InteractiveEvaluator(TestEvaluator):
 
 def _ended_by_broken_pipe(outcome: RunOutcome) -> bool:
     """Return whether a process ended because the reader of its output had ended before."""
+    if outcome.termination is not Termination.EXIT:
+        return False
     last_line = outcome.stderr.strip().rpartition(b"\n")[2]
     return outcome.signal == signal.SIGPIPE or last_line.startswith(b"BrokenPipeError")
 

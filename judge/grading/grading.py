@@ -12,7 +12,7 @@ from judge.records import Judgement, TestResult, Verdict
 from judge.sandbox import Sandbox, SandboxFaultError, open_sandbox
 from judge.toolchains import ToolMissingError, compiler_version, get_language, limits_for
 
-JUDGE_VERSION = "4"
+JUDGE_VERSION = "5"
 """Incremented by every change to the judge that may change a verdict."""
 
 

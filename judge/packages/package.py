@@ -46,6 +46,9 @@ _PARTS = ("problem.yaml", ".timelimit", "domjudge-problem.ini", "data", "submiss
           "output_validators")  # fmt: skip
 """The parts that this module reads. Packages often share files of other parts with neighbours, by links."""
 
+_MOST_FLAGS, _LONGEST_FLAGS = 100, 10_000
+"""Flags of a validator, and their bytes: a run has room for these and for its files (`judge.sandbox.packets`)."""
+
 _FLAGS = ("output_validator_args", "output_validator_flags", "validator_flags")
 
 
@@ -96,7 +99,7 @@ def read_package(path: Path) -> Package:
     """Read the package in the folder `path`. Raises PackageError for every invalid content."""
     try:
         return _read(path)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # for example a number with more digits than Python converts
         raise PackageError(f"{shown(path)} cannot be read: {shown(error)}") from error
 
 
@@ -205,12 +208,14 @@ def _checker(
             return Checker.from_flags(list(flags))
         except ValueError as error:
             raise PackageError(f"{shown(path)}: {shown(error)}") from error
-    passes = int(_limit(path, limits, "validation_passes", 2, _MAXIMUM_PASSES)) if multi_pass else 1
+    passes = _limit(path, limits, "validation_passes", 2, _MAXIMUM_PASSES) if multi_pass else 1.0
+    if not passes.is_integer():
+        raise PackageError(f"{shown(path)}: validation_passes must be a whole number, not {passes:g}")
     program = read_validator(
         validator,
         flags,
         interactive=interactive,
-        passes=passes,
+        passes=int(passes),
         limits=Limits(
             time=_limit(path, limits, "validation_time", 60, _MAXIMUM_SECONDS),
             memory=_bytes(path, limits, "validation_memory", _DEFAULT_MEMORY),
@@ -260,6 +265,10 @@ def _flags(path: Path, settings: dict[str, Any]) -> list[str] | None:
     if not all(flag.isprintable() for flag in flags):
         raise PackageError(
             f"{shown(path)}: the validator flags {quoted(value)} contain more than printable characters"
+        )
+    if len(flags) > _MOST_FLAGS or len(" ".join(flags).encode()) > _LONGEST_FLAGS:
+        raise PackageError(
+            f"{shown(path)}: the validator has more than {_MOST_FLAGS} flags or {_LONGEST_FLAGS} bytes of them"
         )
     return flags
 

@@ -61,6 +61,12 @@ def test_flags_that_the_default_validator_does_not_have_are_refused(flags: str) 
         Checker.from_flags(flags.split())
 
 
+@pytest.mark.parametrize("beginning", ["", "0x", "0.", "1e"])
+def test_a_long_token_of_digits_takes_no_long_time(beginning: str) -> None:
+    """Time that grew with the square of the length would be hours for these tokens."""
+    assert not accepted("float_tolerance 1e-6", beginning + "1" * 1_000_000 + "x", "1")
+
+
 @given(
     st.text("0123456789.eExXpPinfatyNIFA+-_ \0(", max_size=8).filter(lambda text: not set(text) & set(" \0"))
 )

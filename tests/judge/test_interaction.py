@@ -61,6 +61,11 @@ SCENARIOS = {
     "the validator accepts at once": ("sys.exit(42)", "", "AC"),
     "the validator accepts and the program crashes": ("sys.exit(42)", "sys.stdin.read(); 1 / 0", "RTE"),
     "the validator accepts and the program computes on": ("sys.exit(42)", "while True: pass", "TLE"),
+    "the program pretends a broken pipe and computes on": (
+        "input(); sys.exit(42)",
+        "say(1); print('BrokenPipeError', file=sys.stderr, flush=True)\nwhile True: pass",
+        "TLE",
+    ),
     "the validator accepts and the program writes on": (
         "input(); sys.exit(42)",
         "for i in range(10**5): say(i)",

@@ -315,6 +315,16 @@ BOMB = "a: &a [1, 2]\n" + "".join(
         ({"problem.yaml": "validation: custom"}, "needs its own output validator"),
         ({"problem.yaml": NEW + "type: multi-pass"}, "needs its own output validator"),
         ({"problem.yaml": NEW, "output_validator/v.py": "a\0b"}, "NUL bytes"),
+        (
+            {
+                "problem.yaml": NEW + "type: multi-pass\nlimits: {validation_passes: 0.5}",
+                "output_validator/v.py": "",
+            },
+            "validation_passes must be a whole number, not 0.5",
+        ),
+        ({"problem.yaml": f"problem_format_version: 0x{'f' * 5000}"}, "cannot be read: Exceeds the limit"),
+        ({"problem.yaml": f"validator_flags: [{'x,' * 101}]"}, "more than 100 flags"),
+        ({"problem.yaml": f"validator_flags: {'x' * 10_001}"}, "or 10000 bytes"),
         ({"problem.yaml": NEW, "output_validator/v.py": "#" * 2**21}, "larger than"),
         ({"problem.yaml": 'validator_flags: "a\\0b"'}, "flags .* contain more than printable"),
         ({"problem.yaml": 'validator_flags: ["\\ud800"]'}, "flags .* contain more than printable"),

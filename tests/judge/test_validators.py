@@ -207,6 +207,9 @@ def test_more_passes_than_allowed_and_contradictions_are_the_validators_fault(ju
     contradiction = "import sys\nopen(sys.argv[3] + 'nextpass.in', 'w').write('')\nsys.exit(43)"
     (test,) = judge_all(DOUBLE, {"1": "20 3"}, validator(contradiction, passes=2)).tests
     assert (test.verdict, "rejected" in test.message) == (Verdict.JE, True)
+    prolific = "import sys\nfor name in [*range(240), 'nextpass.in']: open(sys.argv[3] + str(name), 'w')\nsys.exit(42)"
+    (test,) = judge_all(DOUBLE, {"1": "20 3"}, validator(prolific, passes=2)).tests
+    assert (test.verdict, "more than 100 feedback files" in test.message) == (Verdict.JE, True)
 
 
 def test_no_pass_sees_what_the_program_left_in_another(judge_all: JudgeAll) -> None:

@@ -1,8 +1,10 @@
 """Bounds of imports: compressed bombs and overlong lines are refused."""
 
 import gzip
+import io
 import json
 import tracemalloc
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,39 @@ def test_a_damaged_gzip_file_is_refused(tmp_path: Path):
     path.write_bytes(gzip.compress(b'{"a": 1}\n' * 1000)[:-20])
     with pytest.raises(SourceError, match="cannot be read"):
         read_rows(path)
+
+
+def damaged_zip(compression: int) -> bytes:
+    """Return an archive whose member has a wrong byte at the beginning of its data."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", compression) as archive:
+        archive.writestr("a.in", "1 2\n" * 1000)
+    content = bytearray(packed.getvalue())
+    content[50] ^= 0xFF
+    return bytes(content)
+
+
+def badly_named_zip() -> bytes:
+    """Return an archive that says that a name is UTF-8, which it is not."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("\xe9.in", "")
+    return packed.getvalue().replace("\xe9".encode(), b"\xff\xff")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *map(damaged_zip, (zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED)),
+        badly_named_zip(),
+    ],
+    ids=["LZMA", "deflate", "name"],
+)
+def test_a_damaged_zip_is_refused(tmp_path: Path, content: bytes):
+    archive = tmp_path / "package.zip"
+    archive.write_bytes(content)
+    with pytest.raises(SourceError, match="may be damaged: fetch it again"):
+        archives.unpack(archive, tmp_path / "unpacked")
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz"])
