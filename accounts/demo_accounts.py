@@ -6,12 +6,11 @@ from accounts.roles import Role
 
 DEMO_PASSWORD = "hintbench-demo"  # noqa: S105  (published on purpose; refused on a reachable address)
 DEMO_ACCOUNTS = {f"demo-{role}": role for role in Role}
-LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 def refusal() -> str | None:
     """Return why the published password is not accepted at this site, or None if it is."""
-    if settings.HOST not in LOOPBACK or settings.HTTPS:
+    if settings.HOST not in settings.LOOPBACK or settings.HTTPS:
         return "Demo accounts have a published password, so they are allowed only on a loopback address without HTTPS."
     return None
 

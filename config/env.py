@@ -68,9 +68,12 @@ def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
     if not text:
         return text
     try:
-        scheme = urlsplit(text).scheme
+        parts = urlsplit(text)
+        scheme, _ = parts.scheme, parts.port
     except ValueError:
-        raise ImproperlyConfigured(f"{name} is not a valid URL.") from None
+        raise ImproperlyConfigured(
+            f"{name} is not a valid URL. Write characters like # and / of a password as %23 and %2F."
+        ) from None
     if scheme not in schemes:
         raise ImproperlyConfigured(
             f"{name} has the scheme {scheme!r}; it must start with one of: {', '.join(s + '://' for s in schemes)}."
@@ -174,7 +177,7 @@ def env_endpoints(prefix: str) -> dict[str, ModelEndpoint]:
             raise ImproperlyConfigured(
                 f"{prefix}{name}_KEY is set and {variable} is not: set the address as well."
             )
-        if not _has_host(url):
+        if not urlsplit(url).hostname:
             raise ImproperlyConfigured(
                 f"{variable} has no host. Use an address like http://localhost:8000/v1."
             )
@@ -203,12 +206,3 @@ def environment_with(environment: Mapping[str, str], *needed: Secret) -> dict[st
     """Return the environment for a process that needs the secrets of these groups only."""
     surplus = surplus_secrets(environment, *needed)
     return {name: value for name, value in environment.items() if name not in surplus}
-
-
-def _has_host(url: str) -> bool:
-    """Return whether the URL has a host and a valid port."""
-    try:
-        parts = urlsplit(url)
-        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        return False

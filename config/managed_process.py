@@ -113,10 +113,15 @@ async def _stop_group(process: asyncio.subprocess.Process) -> None:
 
 
 def rotate(log: Path) -> None:
-    """Copy a log above LOG_LIMIT to `NAME.1` and empty it. Its writer may continue, because it appends."""
+    """Copy a log above LOG_LIMIT to `NAME.1` and empty it, even if the disk has no space for the copy.
+
+    Its writer may continue, because it appends. Raises OSError.
+    """
     if log.exists() and log.stat().st_size > LOG_LIMIT:
-        shutil.copyfile(log, log.with_name(f"{log.name}.1"))
-        os.truncate(log, 0)
+        try:
+            shutil.copyfile(log, log.with_name(f"{log.name}.1"))
+        finally:
+            os.truncate(log, 0)
 
 
 def end_of_log(log: Path) -> str:

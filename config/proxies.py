@@ -18,7 +18,6 @@ FIX = "Set TRUSTED_PROXIES to the addresses or networks of the proxies (docs/ope
 _HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED")
 _MEMORY = 7 * 24 * 3600.0
 """Seconds for which a request through an untrusted proxy is reported."""
-_LOCAL = {"localhost", "127.0.0.1", "[::1]", "::1"}
 
 _noted: set[str] = set()
 """Addresses that this process has noted."""
@@ -48,11 +47,15 @@ def seen_proxy() -> str:
 
 def unnamed_proxy() -> str:
     """Return why the settings need a proxy that TRUSTED_PROXIES does not name; "" if they do not."""
-    public = [host for host in settings.ALLOWED_HOSTS if host not in _LOCAL]
+    public = [host for host in settings.ALLOWED_HOSTS if host.strip("[]") not in settings.LOOPBACK]
     trusted = settings.TRUSTED_PROXIES
-    if public and settings.HOST in _LOCAL and not trusted:
+    if public and settings.HOST in settings.LOOPBACK and not trusted:
         return f"ALLOWED_HOSTS has {public[0]}, HOST={settings.HOST} needs a proxy, and TRUSTED_PROXIES is empty."
-    if settings.HTTPS and settings.HOST not in _LOCAL and all(network.is_loopback for network in trusted):
+    if (
+        settings.HTTPS
+        and settings.HOST not in settings.LOOPBACK
+        and all(network.is_loopback for network in trusted)
+    ):
         return f"HTTPS=1 and HOST={settings.HOST} need a TLS proxy, and TRUSTED_PROXIES has loopback addresses only."
     return ""
 

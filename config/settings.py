@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import dj_database_url
 from csp.constants import NONCE, NONE, SELF
@@ -131,9 +132,12 @@ TEMPLATES = [
 # Database: SQLite by default, PostgreSQL with DATABASE_URL.
 
 _database_url = env_url(
-    "DATABASE_URL", f"sqlite:///{VAR / 'hintbench.sqlite3'}", ("sqlite", "postgres", "postgresql")
+    "DATABASE_URL", f"sqlite:///{quote(str(VAR))}/hintbench.sqlite3", ("sqlite", "postgres", "postgresql")
 )
-DATABASES: dict[str, Any] = {"default": dict(dj_database_url.parse(_database_url))}
+try:
+    DATABASES: dict[str, Any] = {"default": dict(dj_database_url.parse(_database_url))}
+except ValueError:
+    raise ImproperlyConfigured("DATABASE_URL is not a valid URL of a database.") from None
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # IMMEDIATE takes the write lock at the start of a transaction, so no other process can write between a check
     # and the write that depends on it. WAL lets readers continue during a write.
@@ -152,7 +156,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Queue server (Redis or Valkey): job queues and notifications of live pages. The database is authoritative.
 
-REDIS_URL = env_url("REDIS_URL", f"unix://{VAR / 'valkey.sock'}", ("redis", "rediss", "unix"))
+REDIS_URL = env_url("REDIS_URL", f"unix://{quote(str(VAR))}/valkey.sock", ("redis", "rediss", "unix"))
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
@@ -348,11 +352,13 @@ if HTTPS:
     SECURE_HSTS_PRELOAD = env_flag("HSTS_PRELOAD", True)
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""The names of this machine that no other machine reaches."""
 HOST = env_text("HOST", "127.0.0.1")
 PORT = env_integer("PORT", 8000, 1, 65_535)
 STREAMERS = env_integer("STREAMERS", 2, 1, 16)
 WORKERS = env_integer("WORKERS", max(2, os.cpu_count() or 1), 1, 256)
-if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
+if HOST not in LOOPBACK and not HTTPS:
     raise ImproperlyConfigured(
         f"HOST={HOST!r} is reachable from other machines. Set HTTPS=1 and use a TLS proxy, or set HOST=127.0.0.1."
     )
@@ -361,12 +367,13 @@ METRICS_TOKEN = env_text("METRICS_TOKEN")
 
 LOGGING_CONFIG = "config.logs.configure"
 LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))
+LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"()": "config.logs.formatter", "form": LOG_FORMAT}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["console"], "level": env_choice("LOG_LEVEL", "info", LOG_LEVELS).upper()},
     "loggers": {
         # The SDKs and their HTTP libraries log every request at INFO level.
         **{

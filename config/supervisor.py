@@ -294,7 +294,8 @@ async def _rotate_logs(logs: Path) -> None:
     while True:
         await asyncio.sleep(LOG_CHECK_INTERVAL)
         for log in logs.glob("*.log"):
-            rotate(log)
+            with suppress(OSError):  # a full disk must not end the rotation for ever
+                rotate(log)
 
 
 async def _manage(*words: str) -> tuple[int, str]:

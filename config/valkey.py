@@ -10,6 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from django.conf import settings
+
 MAXIMUM_SOCKET_PATH = 107
 """Bytes that the kernel allows for the path of a Unix socket."""
 
@@ -135,7 +137,7 @@ def put_data_back(var: Path, aside: Path) -> None:
 def missing_protection(url: str) -> str:
     """Return the missing protection of a queue server on another host ("TLS and a password"); "" if none."""
     parts = urlsplit(url)
-    if parts.scheme == "unix" or parts.hostname in (None, "localhost", "127.0.0.1", "::1"):
+    if parts.scheme == "unix" or parts.hostname in (None, *settings.LOOPBACK):
         return ""
     missing = [
         name

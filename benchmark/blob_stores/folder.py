@@ -21,7 +21,8 @@ class FolderStore:
         """See `BlobStore`."""
         digest = digest_of(content)
         target = self.path(digest)
-        if not target.exists():
+        # A crash of the machine may have left a file that is too short; reading all of it would take longer.
+        if not target.exists() or target.stat().st_size != len(content):
             write_atomically(target, content)
         return digest
 
@@ -59,12 +60,14 @@ class FolderStore:
 
 
 def write_atomically(target: Path, content: bytes) -> None:
-    """Write a file atomically, in a folder that only its owner can read."""
+    """Write a file atomically and durably, in a folder that only its owner can read."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # rows that name the blob are durable too
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -133,10 +133,18 @@ class SqliteDatabase(Database):
                 path.unlink(missing_ok=True)
 
     def _end_log(self) -> None:
-        """Write the log of the former database into its file: an old log must not be applied to the new file."""
+        """Write the log of the former database into its file: an old log must not be applied to the new file.
+
+        Raises BackupError if another process has the database open.
+        """
         if self._path.exists():
             with closing(sqlite3.connect(self._path)) as former:
-                former.execute("PRAGMA journal_mode=DELETE")
+                try:
+                    former.execute("PRAGMA journal_mode=DELETE")
+                except sqlite3.OperationalError as error:
+                    raise BackupError(
+                        f"Stop all processes first: {self._path} is in use ({error})."
+                    ) from None
         for suffix in ("-wal", "-shm"):
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
 

@@ -24,6 +24,7 @@ from config.backups.manifest import Manifest
 from config.backups.sites import site_of_database, unknown_migrations
 from config.backups.verification import verify
 from config.backups.writing import byte_bar
+from config.env import env_text
 from config.supervisor import CannotStartError, exclusive_lock
 from tutoring.models import Withdrawal
 from tutoring.withdrawal import REGISTER, apply_register, entries, read_register
@@ -66,7 +67,7 @@ def restore(folder: Path, *, replace: bool, migrate: bool = True) -> Restored:
         _end_logins(database)
         withdrawals = apply_register(register) if migrate else 0
     return Restored(
-        manifest, SECRET_KEY in manifest.files and not _environment_key(), withdrawals, len(register)
+        manifest, SECRET_KEY in manifest.files and not env_text("SECRET_KEY"), withdrawals, len(register)
     )
 
 
@@ -173,7 +174,7 @@ def _new_files(folder: Path, manifest: Manifest) -> Iterator[dict[Path, Path]]:
     new: dict[Path, Path] = {}
     try:
         for name, target in site_files().items():
-            if name in manifest.files and not (name == SECRET_KEY and _environment_key()):
+            if name in manifest.files and not (name == SECRET_KEY and env_text("SECRET_KEY")):
                 copy = target.with_name(f"{target.name}.restoring")
                 copy.unlink(missing_ok=True)
                 new[copy] = target
@@ -182,10 +183,6 @@ def _new_files(folder: Path, manifest: Manifest) -> Iterator[dict[Path, Path]]:
     finally:
         for copy in new:
             copy.unlink(missing_ok=True)
-
-
-def _environment_key() -> bool:
-    return bool(os.environ.get("SECRET_KEY", "").strip())
 
 
 def _end_logins(database: Database) -> None:

@@ -36,6 +36,7 @@ from config.backups.files import (
 from config.backups.manifest import FORMAT, Manifest, StoredBlobs, StoredFile, digest_of_names
 from config.backups.sites import applied_migrations, site_of_database
 from config.backups.verification import backups_in
+from config.env import env_text
 
 UNFINISHED = ".unfinished-"
 """The beginning of the name of a folder that a backup writes; it is renamed when it is complete."""
@@ -54,7 +55,7 @@ def write_backup(folder: Path, keep: int) -> Written:
     """Write a backup into a new folder below `folder`, then delete all of the site but the newest `keep` (0: none).
 
     The site may run meanwhile. Blobs, also those of a bucket, are copied, or linked to those of the former backup where
-    the file system allows it. Raises BackupError, BlobStoreError and OSError; then nothing is left.
+    they are intact and the file system allows it. Raises BackupError, BlobStoreError and OSError; then nothing is left.
     """
     if settings.BLOBS in (folder.absolute(), *folder.absolute().parents):
         raise BackupError(f"{folder} is inside the folder of blobs. Name another folder.")
@@ -92,7 +93,7 @@ def _write(new: Path, database: Database, former: Path | None, started: datetime
         rows = database.copy(new / database.FILE, progress)
     files = {database.FILE: _stored(new / database.FILE)}
     for name, path in site_files().items():
-        if path.exists() and not (name == SECRET_KEY and os.environ.get("SECRET_KEY", "").strip()):
+        if path.exists() and not (name == SECRET_KEY and env_text("SECRET_KEY")):
             copy_file(path, new / name)
             files[name] = _stored(new / name)
     manifest = Manifest(
@@ -132,9 +133,12 @@ def _copy_blobs(new: Path, former: Path | None) -> StoredBlobs:
 
 
 def _link(former: Path | None, digest: str, target: Path) -> bool:
-    """Link the blob of the former backup; return False if it has none or its file system has no links."""
+    """Link the blob of the former backup; return False if it has no intact one or its file system has no links.
+
+    All links of a blob share one file, so a damaged one would spoil every backup.
+    """
     try:
-        if former is not None:
+        if former is not None and digest_of(blob_path(former, digest)) == digest:
             os.link(blob_path(former, digest), target)
             return True
     except OSError:
@@ -164,12 +168,20 @@ def _stored(path: Path) -> StoredFile:
 
 def _delete_old(folder: Path, site: str, keep: int) -> list[Path]:
     """Delete all backups of the site but the newest `keep`, and return them. Those of other sites stay."""
-    own = [path for path in backups_in(folder) if Manifest.read(path).site == site]
+    own = [path for path in backups_in(folder) if _site_of(path) == site]
     old = own[keep:] if keep else []
     for path in old:
         # Renamed first: a deletion that is interrupted leaves no folder that looks like a backup.
         shutil.rmtree(path.rename(path.with_name(f"{UNFINISHED}{path.name}")))
     return old
+
+
+def _site_of(backup: Path) -> str | None:
+    """Return the site of a backup, or None if its manifest is damaged: such a backup is never deleted."""
+    try:
+        return Manifest.read(backup).site
+    except BackupError:
+        return None
 
 
 @contextmanager

@@ -124,6 +124,14 @@ def test_a_bucket_that_does_not_exist_and_missing_credentials_are_named(
         BucketStore(SITE, cache).load("f" * 64)
 
 
+def test_a_file_that_a_crash_has_cut_short_is_written_again(tmp_path: Path):
+    store = FolderStore(tmp_path)
+    digest = store.put(b"an answer")
+    store.path(digest).write_bytes(b"")
+    assert store.put(b"an answer") == digest
+    assert store.load(digest) == b"an answer"
+
+
 def test_the_cache_removes_what_was_used_longest_ago_and_nothing_of_the_last_hour(tmp_path: Path):
     cache = BlobCache(tmp_path, 10_000)
     contents = [bytes([number]) * 1000 for number in range(30)]

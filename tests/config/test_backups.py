@@ -472,6 +472,14 @@ def fail_in_psql(folder: str) -> None:
     check_empty_database()
 
 
+def test_a_database_in_use_is_not_replaced(sqlite: Site, tmp_path: Path):
+    backup = sqlite.backup(tmp_path / "backups")
+    with closing(sqlite3.connect(sqlite.var / "hintbench.sqlite3")) as reader:
+        reader.execute("PRAGMA journal_mode=WAL")  # as each process of a site does
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        sqlite.refuse(backup, "--replace", because="Stop all processes first: .* is in use")
+
+
 def test_a_restore_that_fails_leaves_nothing(sqlite: Site, tmp_path: Path):
     backup = sqlite.backup(tmp_path / "backups")
     new = Site(tmp_path / "new")
@@ -512,6 +520,17 @@ def test_the_newest_backups_of_the_site_stay(sqlite: Site, tmp_path: Path):
     assert blob.stat().st_nlink > 1, "equal blobs of several backups are one file"
     sqlite.backup(folder, "--keep", "0")
     assert len([path for path in folder.iterdir() if path.is_dir()]) == 4
+
+
+def test_a_damaged_backup_spoils_no_later_one(sqlite: Site, tmp_path: Path):
+    folder = tmp_path / "backups"
+    first = sqlite.backup(folder)
+    blob = next(path for path in (first / "blobs").rglob("*") if path.is_file())
+    blob.chmod(0o600)
+    blob.write_bytes(b"rotten")
+    (first / "manifest.json").write_text("{")
+    verify(sqlite.backup(folder, "--keep", "1"))
+    assert first.exists()
 
 
 def back_up_on_full_disk(folder: Path) -> None:

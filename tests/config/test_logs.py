@@ -1,10 +1,11 @@
 """Log rotation of supervised processes."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from config import managed_process
+from config import managed_process, supervisor
 
 
 def test_a_large_log_is_rotated_while_its_writer_continues(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -17,6 +18,20 @@ def test_a_large_log_is_rotated_while_its_writer_continues(monkeypatch: pytest.M
         managed_process.rotate(log)
     assert (tmp_path / "web.log.1").read_bytes() == b"the first eleven\n"
     assert log.read_bytes() == b"then\n"
+
+
+async def test_a_full_disk_does_not_end_the_rotation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(managed_process, "LOG_LIMIT", 1)
+    monkeypatch.setattr(supervisor, "LOG_CHECK_INTERVAL", 0)
+    log = tmp_path / "web.log"
+    (tmp_path / "web.log.1").mkdir()  # so no copy can be written
+    rotation = asyncio.create_task(supervisor._rotate_logs(tmp_path))
+    for _ in range(2):
+        log.write_bytes(b"a long line\n")
+        while log.stat().st_size:
+            assert not rotation.done()
+            await asyncio.sleep(0)
+    rotation.cancel()
 
 
 def test_the_end_of_a_log_is_shown_even_if_it_is_not_text(tmp_path: Path):

@@ -138,7 +138,7 @@ def test_endpoints_are_read_by_name(monkeypatch: pytest.MonkeyPatch):
         ("SERVER_LAB_URL", "s3cret", "SERVER_LAB_URL has the scheme ''"),
         ("SERVER_LAB_URL", "ftp://s3cret", "SERVER_LAB_URL has the scheme 'ftp'"),
         ("SERVER_LAB_URL", "http://:s3cret@/v1", "SERVER_LAB_URL has no host"),
-        ("SERVER_LAB_URL", "http://host:s3cret/v1", "SERVER_LAB_URL has no host"),
+        ("SERVER_LAB_URL", "http://host:s3cret/v1", "SERVER_LAB_URL is not a valid URL"),
         ("SERVER_LAB_URL", "http://[s3cret", "SERVER_LAB_URL is not a valid URL"),
         ("SERVER_LAB_ADDRESS", "http://s3cret", "SERVER_LAB_ADDRESS is not a variable of an endpoint"),
         ("SERVER_lab_URL", "http://s3cret", "SERVER_lab_URL is not a variable of an endpoint"),
@@ -172,8 +172,11 @@ def test_the_secret_key_is_created_once_and_for_the_owner_only(
         ("WORKERS", "none"),
         ("HTTPS", "maybe"),
         ("DATABASE_URL", "mysql://localhost/x"),
+        ("DATABASE_URL", "postgres://ann:a#b@host/x"),
         ("REDIS_URL", "localhost:6379"),
+        ("REDIS_URL", "redis://host:none/0"),
         ("HOST", "0.0.0.0"),
+        ("LOG_LEVEL", "loud"),
     ],
 )
 def test_an_invalid_value_stops_the_start_with_one_line_that_names_it(
@@ -184,6 +187,13 @@ def test_an_invalid_value_stops_the_start_with_one_line_that_names_it(
     assert refused.stdout.startswith(f"Hintbench cannot start: {variable}")
     assert refused.stdout.count("\n") == 1
     assert refused.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["a#b", "a?b", "a%41"])
+def test_the_variable_folder_may_have_any_name(run_program: RunProgram, tmp_path: Path, name: str):
+    code = "from django.conf import settings; print(settings.DATABASES['default']['NAME'])"
+    shown = run_program(tmp_path / name, "manage.py", "shell", "-v", "0", "-c", code)
+    assert shown.stdout.strip() == str(tmp_path / name / "hintbench.sqlite3"), shown.stderr
 
 
 def test_the_deployment_check_finds_nothing_under_https(run_program: RunProgram, tmp_path: Path):

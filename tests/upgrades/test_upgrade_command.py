@@ -79,6 +79,11 @@ def fail_in_migration(var: Path) -> None:
         pytest.raises(CommandError, match="Nothing was changed: the disk is full"),
     ):
         call_command("upgrade", stdout=io.StringIO())
+    with (
+        patch("config.management.commands.upgrade.record", side_effect=OSError("the disk is full")),
+        pytest.raises(CommandError, match=r"(?s)The upgrade failed: the disk is full.*restore .* --replace"),
+    ):
+        call_command("upgrade", stdout=io.StringIO())
     sessions = Session.objects.count()
     counts = patch("config.management.commands.upgrade._rows", return_value=7)
     with counts, pytest.raises(CommandError, match=f"tutoring_session had {sessions} rows and has 7"):

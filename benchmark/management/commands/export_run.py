@@ -12,8 +12,6 @@ from benchmark.management.progress import progress_bar
 from benchmark.models import WorkItem
 from benchmark.transfer import FORMAT, CannotExportError, export_runs
 
-_LOCAL = ("localhost", "127.0.0.1", "[::1]", "*")
-
 
 class Command(BaseCommand):
     help = (
@@ -53,7 +51,8 @@ class Command(BaseCommand):
 
 
 def _default_site() -> str:
-    return next((host for host in settings.ALLOWED_HOSTS if host not in _LOCAL), "unnamed site")
+    local = (*settings.LOOPBACK, "*")
+    return next((host for host in settings.ALLOWED_HOSTS if host.strip("[]") not in local), "unnamed site")
 
 
 def _site(name: str) -> str:

@@ -1,6 +1,7 @@
 """`manage.py upgrade`: back up the site, migrate its database to this version, check it, and say how to go back."""
 
 from argparse import ArgumentParser
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from benchmark.blob_stores import BlobStoreError
-from config.backups import BackupError, Manifest, stopped_site, write_backup
+from config.backups import BackupError, Written, stopped_site, write_backup
 from config.backups.recording import describe, record
 from config.management.commands.backup import KEEP
 
@@ -32,31 +33,33 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, backup: Path, **__: Any) -> None:
-        try:
-            with stopped_site():
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(stopped_site())
                 written = write_backup(backup.absolute(), KEEP)
-                self.stdout.write(describe(written))
-                back = _way_back(written.folder)
-                self._migrate(written.manifest, back)
-                record(written)
-        except (BackupError, BlobStoreError, OSError) as error:
-            raise CommandError(f"Nothing was changed: {error}") from None
+            except (BackupError, BlobStoreError, OSError) as error:
+                raise CommandError(f"Nothing was changed: {error}") from None
+            self.stdout.write(describe(written))
+            back = _way_back(written.folder)
+            self._migrate(written, back)
         self.stdout.write(f"The database has version {settings.VERSION}. Start Hintbench: ./run\n{back}")
 
-    def _migrate(self, before: Manifest, back: str) -> None:
-        """Migrate and check the database. Raises CommandError, which says how to go back."""
+    def _migrate(self, backup: Written, back: str) -> None:
+        """Migrate and check the database, and record the backup. Raises CommandError, which says how to go back."""
+        before = backup.manifest.rows
         try:
             plan = _plan()
             call_command("migrate", interactive=False, verbosity=0)
             call_command("check", stdout=self.stdout)
-        except (DatabaseError, SystemCheckError, ValueError, TypeError, LookupError) as error:
+            record(backup)
+        except (DatabaseError, SystemCheckError, OSError, ValueError, TypeError, LookupError) as error:
             raise CommandError(f"The upgrade failed: {error}\n{back}") from error
         if missing := len(_plan()):
             raise CommandError(f"The upgrade failed: {missing} migrations are not applied.\n{back}")
         for table in LASTING:
-            if (now := _rows(table)) != before.rows.get(table, now):
+            if (now := _rows(table)) != before.get(table, now):
                 raise CommandError(
-                    f"The upgrade failed: {table} had {before.rows[table]} rows and has {now}.\n{back}"
+                    f"The upgrade failed: {table} had {before[table]} rows and has {now}.\n{back}"
                 )
         self.stdout.write(f"Applied {len(plan)} migrations.")
 
