@@ -474,10 +474,14 @@ def fail_in_psql(folder: str) -> None:
 
 def test_a_database_in_use_is_not_replaced(sqlite: Site, tmp_path: Path):
     backup = sqlite.backup(tmp_path / "backups")
+    sqlite.run(add_session)
+    before = sqlite.export()
     with closing(sqlite3.connect(sqlite.var / "hintbench.sqlite3")) as reader:
         reader.execute("PRAGMA journal_mode=WAL")  # as each process of a site does
         reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        sqlite.refuse(backup, "--replace", because="Stop all processes first: .* is in use")
+        in_use = "Stop all processes first: .* is in use"
+        sqlite.run(refused, in_use, "restore", str(backup), "--replace")
+    assert sqlite.export() == before
 
 
 def test_a_restore_that_fails_leaves_nothing(sqlite: Site, tmp_path: Path):
