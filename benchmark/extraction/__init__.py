@@ -9,6 +9,7 @@ Replies are untrusted: no function raises on any text, and the time is linear in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -21,7 +22,7 @@ from benchmark.extraction.reasoning import visible_text
 from benchmark.extraction.shapes import running_blocks, unfenced_blocks
 from benchmark.extraction.wording import Mark, mark_of, marks_by_number
 
-MODES = ("default", "usaco")
+MODES = ("default", "usaco", "icpc-eval")
 
 
 class Ended(StrEnum):
@@ -121,12 +122,17 @@ def extract_program(reply: str, language: str, mode: str = "default") -> Extract
     `usaco`: the rule of the USACO benchmark's published code, from the first "```python" to the next
     fence, or the whole reply if either is missing. For replays only.
 
+    `icpc-eval`: the rule of ICPC-Eval's published code, the last block after the reasoning that is opened by a fence
+    without a tag or with the tag "cpp" (docs/spec.md 0.2).
+
     Raises ValueError for another mode. No reply raises an exception.
     """
     if mode == "usaco":
         return _extract_as_usaco(reply)
+    if mode == "icpc-eval":
+        return _extract_as_icpc_eval(reply)
     if mode != "default":
-        raise ValueError(f"There is no extraction mode {mode!r}: use 'default' or 'usaco'.")
+        raise ValueError(f"There is no extraction mode {mode!r}: use {' or '.join(map(repr, MODES))}.")
     candidates = find_candidates(reply, language)
     if candidates is None:
         return Extraction(None, 0, 0, "unclosed-reasoning", 0)
@@ -207,6 +213,16 @@ def _extract_as_usaco(reply: str) -> Extraction:
     if opening < 0 or closing < 0:
         return Extraction(reply, 0, len(reply), "usaco-whole-reply", 0)
     return Extraction(reply[start:closing], start, closing, "usaco-fence", reply.count("```python"))
+
+
+_ICPC_EVAL_BLOCK = re.compile(r"```(?:cpp)?\n(.*?)```", re.DOTALL)
+
+
+def _extract_as_icpc_eval(reply: str) -> Extraction:
+    blocks = list(_ICPC_EVAL_BLOCK.finditer(reply, reply.rfind("</think>") + 1))
+    if not blocks:
+        return Extraction(None, 0, 0, "no-block", 0)
+    return Extraction(blocks[-1][1], *blocks[-1].span(1), "icpc-eval-fence", len(blocks))
 
 
 def _begins_docstring(text: str, fence: CodeBlock) -> bool:

@@ -73,8 +73,8 @@ class MethodSettings:
     )
     every_test: bool = option(False, "run all tests after a failure too, which makes Tests@k exact")
     state_limits: bool = option(True, "end the problem statement with its time and memory limit")
-    extraction: Literal["default", "usaco"] = option(
-        "default", "how a program is extracted from a reply; usaco follows the published code"
+    extraction: Literal["default", "usaco", "icpc-eval"] = option(
+        "default", "how a program is extracted from a reply; usaco and icpc-eval follow the published code"
     )
     train: int | None = option(
         None,

@@ -2,14 +2,14 @@
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from xml.etree.ElementTree import ParseError, fromstring, tostring
 
 import pypandoc
 
 from benchmark.rendering.operator_names import space_operator_names
-from benchmark.rendering.sanitising import footnote_prefix, plain, sanitise
+from benchmark.rendering.sanitising import footnote_prefix, notice_above, plain, sanitise
 
 MAXIMUM_LATEX = 300_000
 """Characters; a longer text is shown as plain text."""
@@ -33,6 +33,12 @@ _PRELUDE = r"""
 \newenvironment{Notes}{\section*{Notes}}{}
 \newenvironment{afterSample}{}{}
 \newenvironment{block}[1]{\subsection*{#1}}{}
+\newcommand{\fbox}[1]{#1}
+\newcommand{\framebox}[2][]{#2}
+\newcommand{\scalebox}[2]{#2}
+\newcommand{\resizebox}[3]{#3}
+\newenvironment{wrapfigure}[3][]{\begin{figure}}{\end{figure}}
+\newenvironment{wraptable}[3][]{\begin{table}}{\end{table}}
 """
 _PLACEHOLDER = re.compile(r"\{\{\s*(?:nextsample|remainingsamples)\s*\}\}")
 _FRAME = re.compile(r"\\begin\{frame\}(?:<[^>]*>)?(?:\[[^\]]*\])?(?:\{([^{}]*)\})?")
@@ -43,14 +49,24 @@ _WIDTH = re.compile(r'(<img\b[^>]*?)\sstyle="width:(\d+(?:\.\d+)?)%"')
 _SOURCE = re.compile(r'<img\b[^>]*?\bsrc="([^"]*)"')
 _FORMULA = re.compile(r"<math\b.*?</math>", re.DOTALL)
 _NAMESPACE = re.compile(r'\sxmlns="[^"]*"')
+_SKIPPED = re.compile(r"^\[INFO\] Skipped '(\\.*?)' at (?:\S+ )?line \d", re.DOTALL | re.MULTILINE)
+_BRACKET = re.compile(r"\\(?:begin|end)\{[^{}]*\}")
+_SETTINGS = re.compile(
+    r"\\(?:usetikzlibrary|tikzset|pgfplotsset|setlength|addtolength|setcounter|addtocounter|hypersetup|geometry"
+    r"|pagestyle|thispagestyle|definecolor|fontsize|usepackage|documentclass|bibliographystyle|[hv]?phantom)\b"
+)
+"""Commands that print nothing."""
+_NAMED_SKIPS, _SHOWN_SKIP = 5, 60
+"""Number of passages that the notice names, and characters of each."""
 _SECTION_ID = re.compile(r'(<h\d\b[^>]*?)\sid="[^"]*"')
 
 
 def render_latex(text: str, figures: Mapping[str, str] | None = None) -> str:
     r"""Return sanitised HTML of a statement or an analysis in LaTeX, with formulas as MathML.
 
-    `figures` maps file names to addresses; \includegraphics and \illustration may omit the suffix. Text that
-    pandoc cannot read within its time and memory limits is shown as source below a notice. Never raises.
+    `figures` maps file names to addresses; \includegraphics and \illustration may omit the suffix. A notice names
+    commands that pandoc does not know, whose text is lost. Text that pandoc cannot read within its time and memory
+    limits is shown as source below a notice. Never raises.
     """
     if len(text) > MAXIMUM_LATEX:
         return plain(
@@ -60,13 +76,23 @@ def render_latex(text: str, figures: Mapping[str, str] | None = None) -> str:
     body = _VSPACE.sub("", _OVERLAY.sub(r"\1", _FRAME.sub(_frame, _PLACEHOLDER.sub("", text))))
     body = body.replace(r"\end{frame}", "")
     try:
-        markup = _pandoc(_PRELUDE + body, footnote_prefix(text))
+        markup, lost = _pandoc(_PRELUDE + body, footnote_prefix(text))
     except (OSError, subprocess.SubprocessError, UnicodeError) as error:
         return plain(text, f"pandoc could not read this LaTeX ({_reason(error)}); its source follows.")
     markup = _WIDTH.sub(lambda match: f'{match[1]} width="{min(float(match[2]), 100):g}%"', markup)
     markup = _SECTION_ID.sub(r"\1", markup)
     markup = _FORMULA.sub(_with_spaces, markup)
-    return sanitise(markup, _with_bare_names(markup, figures or {}))
+    return notice_above(_notice_of(lost)) + sanitise(markup, _with_bare_names(markup, figures or {}))
+
+
+def _notice_of(lost: Sequence[str]) -> str:
+    if not lost:
+        return ""
+    named = "; ".join(
+        one if len(one) <= _SHOWN_SKIP else f"{one[:_SHOWN_SKIP]}…" for one in lost[:_NAMED_SKIPS]
+    )
+    more = f"; and {len(lost) - _NAMED_SKIPS} more" if len(lost) > _NAMED_SKIPS else ""
+    return f"This text contains LaTeX that cannot be shown: {named}{more}"
 
 
 def problem_name(latex: str) -> str:
@@ -82,14 +108,21 @@ def _frame(match: re.Match[str]) -> str:
     return f"\\section*{{{title}}}" if title else ""
 
 
-def _pandoc(latex: str, prefix: str) -> str:
+def _pandoc(latex: str, prefix: str) -> tuple[str, list[str]]:
+    """Return the HTML, and the passages with text that pandoc skipped."""
     command = [pypandoc.get_pandoc_path(), "+RTS", f"-M{_MEMORY}", "-RTS", "--sandbox"]
     command += ["--from=latex", "--to=html5", "--mathml", "--wrap=none", "--shift-heading-level-by=2"]
-    command += [f"--id-prefix={prefix}"]
+    command += [f"--id-prefix={prefix}", "--verbose"]
     finished = subprocess.run(
         command, input=latex.encode("utf-8", "replace"), capture_output=True, timeout=_TIMEOUT, check=True
     )
-    return finished.stdout.decode("utf-8", "replace")
+    skipped = _SKIPPED.findall(finished.stderr.decode("utf-8", "replace"))
+    # A second pass over the text inside an environment reports the same passages again.
+    passages = dict.fromkeys(" ".join(one.split()) for one in skipped)
+    lost = [
+        one for one in passages if "{" in one and not _BRACKET.fullmatch(one) and not _SETTINGS.match(one)
+    ]
+    return finished.stdout.decode("utf-8", "replace"), lost
 
 
 def _with_spaces(match: re.Match[str]) -> str:

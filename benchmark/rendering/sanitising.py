@@ -126,7 +126,11 @@ def _own_picture(tag: str, pictures: Mapping[str, str]) -> str:
     return f"<em>[picture {html.escape(name)} is not shown]</em>"
 
 
+def notice_above(text: str) -> str:
+    """Return the HTML of a notice above a rendered text; "" without a text."""
+    return f'<p class="notice">{html.escape(text)}</p>\n' if text else ""
+
+
 def plain(text: str, notice: str = "") -> str:
     """Return `text` as preformatted text below a notice, for text that cannot be rendered."""
-    head = f'<p class="notice">{html.escape(notice)}</p>\n' if notice else ""
-    return f'{head}<pre class="literal">{html.escape(text)}</pre>\n'
+    return f'{notice_above(notice)}<pre class="literal">{html.escape(text)}</pre>\n'

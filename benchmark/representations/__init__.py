@@ -74,9 +74,17 @@ def representation_prompt(kind: RepresentationKind, statement: str) -> Prompt:
 
 
 def read_section(kind: RepresentationKind, reply: str) -> str | None:
-    """Return the text after the last heading in the reply, for asm_pl the program in it; None without that section."""
+    """Return the text after the last heading in the reply, for asm_pl the program in it; None without that section.
+
+    The heading ends with a colon, or is a Markdown heading or bold text alone on its line. It may have a number.
+    """
+    words = rf"(?:\d+[.)]\s*)?{kind.heading}"
     headings = list(
-        re.finditer(rf"^[\s#*_>]*{kind.heading}[\s*_]*:[*_]*", reply, re.IGNORECASE | re.MULTILINE)
+        re.finditer(
+            rf"^[\s#*_>]*{words}[\s*_]*:[*_]*|^\s*(?:#+[ *_]*{words}[ *_]*|(?:\*\*|__){words}(?:\*\*|__)[ ]*)$",
+            reply,
+            re.IGNORECASE | re.MULTILINE,
+        )
     )
     if not headings:
         return None

@@ -1,5 +1,6 @@
 """The figures of a run over questions (docs/spec.md 0.1, 4.3)."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -302,15 +303,26 @@ def _tokens(
 
 
 def _statement_baseline(run: SimilarityRun) -> float | None:
-    """Return the mean tokens of the latest finished run by statement with this model on these questions."""
-    baseline = SimilarityRun.objects.filter(
+    """Return the mean tokens of the latest finished run by statement on these questions, under the same sampling."""
+    baselines = SimilarityRun.objects.filter(
         question_set=run.question_set,
         model_spec=run.model_spec,
         task=SimilarityRun.Task.CHOOSE,
         representation="statement",
         state=SimilarityRun.State.FINISHED,
-    ).first()
-    return _mean(baseline.answers.values_list("output_tokens", flat=True)) if baseline else None
+    )
+    means = (
+        _mean(one.answers.values_list("output_tokens", flat=True))
+        for one in baselines
+        if token_terms(one) == token_terms(run)
+    )
+    return next((mean for mean in means if mean is not None), None)
+
+
+def token_terms(run: SimilarityRun) -> str:
+    """Return a text that two runs have in common if their tokens may be compared: model, sampling and questions."""
+    terms = [run.model_spec, run.parameters.get("sampling"), run.parameters.get("limit")]
+    return json.dumps(terms, sort_keys=True)
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

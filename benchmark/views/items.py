@@ -97,7 +97,7 @@ def _of_group(found: QuerySet[WorkItem], run: Run, by: str, name: str, cutoff: s
             return found
         case "tier":
             return found.filter(problem__tier="" if name == "no tier" else name)
-        case "year" if name.isdecimal() and len(name) == 4:
+        case "year" if name.isdecimal() and len(name) == 4 and int(name):
             return found.filter(problem__contest_date__year=int(name))
         case "cutoff":
             return found.filter(_side(name, cutoff))

@@ -21,7 +21,12 @@ from benchmark.metrics import TooFewAttemptsError
 from benchmark.models import Run, WorkItem
 from benchmark.reports import RunFigures
 from benchmark.reports.cached_report import cached_reports, item_counts
-from benchmark.reports.refinement import NotRefineRunError, attempts_allowed, compare_with_resampling
+from benchmark.reports.refinement import (
+    NotRefineRunError,
+    attempts_allowed,
+    compare_with_resampling,
+    differing_settings,
+)
 from benchmark.reports.refinement.curves import ResamplingComparison
 from benchmark.views.run_filters import RunFilters
 
@@ -95,7 +100,7 @@ def _rows(runs: Sequence[Run]) -> list[tuple[Run, RunFigures | None]]:
 
 
 def _resampled_run(run: Run) -> ResampledRun | None:
-    """Return the latest finished run with at least as many independent attempts per problem; None without one."""
+    """Return the latest finished run with the same settings and enough independent attempts; None without one."""
     others = Run.objects.filter(
         dataset=run.dataset_id,
         model_spec=run.model_spec,
@@ -103,7 +108,8 @@ def _resampled_run(run: Run) -> ResampledRun | None:
         state=Run.State.FINISHED,
         attempts__gte=attempts_allowed(run),
     )
-    other = others.order_by("-started_at").first()
+    equal = (other for other in others.order_by("-started_at") if not differing_settings(run, other))
+    other = next(equal, None)
     comparison = _compare(run.pk, _verdicts_of(run), other.pk, _verdicts_of(other)) if other else None
     return ResampledRun(other, comparison) if other and comparison else None
 

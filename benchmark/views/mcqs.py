@@ -34,6 +34,7 @@ from benchmark.similarity.figures import (
     chance_of,
     right_places,
     run_figures,
+    token_terms,
 )
 from benchmark.similarity.labels import label
 from benchmark.similarity.ties import Placing
@@ -135,13 +136,14 @@ def _rows(runs: Sequence[SimilarityRun]) -> list[SimilarityRunRow]:
     measured = [(run, run_figures(run) or {}) for run in runs]
     baselines: dict[str, float] = {}
     for run, figures in measured:
-        tokens = figures.get("tokens")
-        if run.task == SimilarityRun.Task.CHOOSE and run.representation == "statement" and tokens:
-            baselines.setdefault(run.model_spec, tokens["total"])
+        total = (figures.get("tokens") or {}).get("total")
+        by_statement = run.task == SimilarityRun.Task.CHOOSE and run.representation == "statement"
+        if by_statement and run.state == SimilarityRun.State.FINISHED and total is not None:
+            baselines.setdefault(token_terms(run), total)
     rows = []
     for run, figures in measured:
         total = (figures.get("tokens") or {}).get("total")
-        baseline = baselines.get(run.model_spec)
+        baseline = baselines.get(token_terms(run))
         ratio = total / baseline if total is not None and baseline else None
         rows.append(SimilarityRunRow(run, figures, ratio))
     return sorted(rows, key=lambda row: -(row.figures.get("accuracy") or 0))

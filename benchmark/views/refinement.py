@@ -15,6 +15,7 @@ from benchmark.reports.refinement import (
     attempts_allowed,
     compare_with_resampling,
     curve_of,
+    differing_settings,
     refinements_of,
 )
 from benchmark.views.access import find_run
@@ -39,10 +40,12 @@ def refinement(request: HttpRequest, run_id: object) -> HttpResponse:
     others = Run.objects.filter(dataset=run.dataset, attempts__gte=k).exclude(
         method__in=[*methods_scored_by("refine"), *methods_scored_by("none")]
     )
-    compared, fault = None, ""
+    compared, fault, differing = None, "", []
     if name := request.GET.get("against"):
         try:
-            compared = compare_with_resampling(run, find_run(name), failures=run.failures)
+            other = find_run(name)
+            compared = compare_with_resampling(run, other, failures=run.failures)
+            differing = differing_settings(run, other)
         except (NotRefineRunError, TooFewAttemptsError) as error:
             fault = str(error)
         except ValueError as error:
@@ -60,6 +63,7 @@ def refinement(request: HttpRequest, run_id: object) -> HttpResponse:
             "plot": plots.show(refinement_plot(curve, run.model_spec)) if curve else None,
             "others": others[:20],
             "compared": compared,
+            "differing": differing,
             "fault": fault,
             "against": request.GET.get("against", ""),
             "page": page,

@@ -96,7 +96,11 @@ def test_the_program_goes_to_standard_output_and_the_rest_to_standard_error(
     ("content", "options", "message"),
     [
         (b"", ["--language", "fortran"], "--language 'fortran' is unknown. Use one of: python, pypy, "),
-        (b"", ["--language", "c", "--mode", "all"], "--mode 'all' is unknown. Use one of: default, usaco."),
+        (
+            b"",
+            ["--language", "c", "--mode", "all"],
+            "--mode 'all' is unknown. Use one of: default, usaco, icpc-eval.",
+        ),
         (
             b"",
             ["--language", "c", "--ended", "early"],
@@ -142,8 +146,28 @@ def test_mode_usaco_on_every_reply_of_the_corpus(entry: Entry, monkeypatch: pyte
     assert found["program"] == published_rule(entry.reply)
 
 
+@pytest.mark.parametrize(
+    ("reply", "program"),
+    [
+        ("```cpp\na\n```\nor\n```\nb\n```", "b\n"),
+        ("```\nthought\n```</think>```cpp\na\n```", "a\n"),
+        ("```cpp\na\n```</think>None.", None),
+        ("```c++\na\n```", None),
+        ("```cpp \na\n```", None),
+        ("```cpp\na", None),
+        ("", None),
+    ],
+)
+def test_mode_icpc_eval_takes_the_last_block_as_the_published_code_does(
+    reply: str, program: str | None
+) -> None:
+    found = extract_program(reply, "cpp23", "icpc-eval")
+    assert found.code == program
+    assert reply[found.start : found.end] == (program or "")
+
+
 def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(ValueError, match="'default' or 'usaco'"):
+    with pytest.raises(ValueError, match="'default' or 'usaco' or 'icpc-eval'"):
         extract_program("", "python", "guess")
 
 

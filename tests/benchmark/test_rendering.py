@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from django.utils.html import strip_tags
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pygments.lexers.python import PythonLexer
@@ -413,6 +414,23 @@ def test_hostile_or_broken_latex_is_harmless(source: str) -> None:
     rendered = render_latex(source)
     assert_harmless(rendered)
     assert "root:" not in rendered
+
+
+@pytest.mark.slow
+def test_boxes_and_wrapped_figures_keep_their_text() -> None:
+    boxes = r"\fbox{one} \framebox[3cm]{two} \resizebox{3cm}{!}{three} \scalebox{2}{four}"
+    shown = render_latex(boxes + r"\begin{wrapfigure}[5]{r}{4cm}five\caption{six}\end{wrapfigure}")
+    assert strip_tags(shown).split() == ["one", "two", "three", "four", "five", "six"]
+
+
+@pytest.mark.slow
+def test_latex_whose_text_is_lost_is_named() -> None:
+    drawing = r"\begin{tikzpicture}\draw (0,0);\end{tikzpicture}"
+    shown = render_latex(rf"\noindent See \mymacro{{<b>this</b>}}.{drawing}\tikzset{{a/.style={{b}}}}")
+    assert rf"LaTeX that cannot be shown: \mymacro{{&lt;b&gt;this&lt;/b&gt;}}; {drawing}</p>" in shown
+    many = render_latex(" ".join(rf"\lost{{{number} {'x' * 90}}}" for number in range(7)))
+    assert "x…; and 2 more</p>" in many
+    assert "notice" not in render_latex(r"\centering A \textbf{plain} text \vspace{1cm} $x$.")
 
 
 def test_latex_that_cannot_be_read_is_shown_as_its_source() -> None:

@@ -161,6 +161,7 @@ def test_an_open_run_is_polled_until_it_ends(
     for address, number, _ in failures:
         assert f'<p class="soft">{number}' in visit(unescape(address))
     assert researcher.get(f"/runs/{run.pk}/items/?kind=x").status_code == 400
+    assert researcher.get(f"/runs/{run.pk}/items/?by=year&name=0000").status_code == 400
     run.state = "stopped"
     run.save()
     ended = researcher.get(unescape(polled))

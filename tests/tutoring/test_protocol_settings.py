@@ -16,11 +16,13 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from benchmark.functional import Signature
 from benchmark.models import Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, model, start
 from tutoring.actions import ConsentMissingError, StartSession, StopReply
 from tutoring.checks.checking import check_session
 from tutoring.models import Consent, Event, Protocol, Reply
+from tutoring.models.payloads import SessionOpened
 from tutoring.protocols import RulesError, freeze, rules_of
 from tutoring.replies.pieces import Delta
 from tutoring.replies.streamer import FLUSH_INTERVAL, ActiveReply
@@ -153,6 +155,20 @@ def test_words_of_a_reply_that_may_be_hidden_are_shown_when_it_is_whole(under: U
 
 
 @pytest.mark.usefixtures("sandbox")
+def test_session_on_a_functional_problem_asks_for_its_method_in_python(under: Under, doubling: Problem):
+    doubling.signature = Signature("double", ("int",), "int").to_json()
+    doubling.save()
+    with pytest.raises(RefusedError, match="define a method in Python"):
+        under(language="cpp")
+    prompt = under().events()[0].payload_as(SessionOpened).prompt
+    assert "defines the class Solution with the method double as it is given" in prompt
+    assert (
+        prompt.index(doubling.statement.strip())
+        < prompt.index("class Solution")
+        < prompt.index("[END PROBLEM]")
+    )
+
+
 def test_debrief_is_out_of_protocol(session: SessionUnderTest):
     with pytest.raises(RefusedError, match="no debrief"):
         session.say("What did you learn?", mode="debrief")

@@ -110,6 +110,11 @@ class StartSession:
                 "The scripted practice student writes Python and replies on practice problems only. Choose a "
                 "practice problem and a Python protocol, or ask an admin for another model."
             )
+        if self.problem.signature and rules.language != "python":
+            raise RefusedError(
+                "Programs for this problem define a method in Python, and this protocol is for another language. "
+                "Choose another protocol or problem."
+            )
         if caps.exist() and caps.unknown_price(Account.of_model(self.model, Purpose.REPLY)):
             # The reason names the model, which tutors must not learn. Admins see it on the page of spending.
             raise RefusedError("No model is available for sessions now. Please tell an admin.")

@@ -44,7 +44,11 @@ def prompt_texts() -> dict[str, str]:
 
 
 def opening_prompt(task: VisibleProblem, language: str) -> str:
-    """Return the first message of every session (docs/spec.md 6, P-1b): the task and the statement."""
+    """Return the first message of every session (docs/spec.md 6, P-1b): the task and the statement.
+
+    For a functional problem, the method that the program must define follows the statement.
+    """
+    parts = [task.statement.strip(), task.samples, task.signature.request if task.signature else ""]
     return _fill(
         "opening.txt",
         {
@@ -53,7 +57,7 @@ def opening_prompt(task: VisibleProblem, language: str) -> str:
             "title": task.title,
             "time_limit": f"{task.time_limit:g}",
             "memory_limit": f"{task.memory_limit / 2**20:g}",
-            "statement": f"{task.statement.strip()}\n\n{task.samples}".strip(),
+            "statement": "\n\n".join(part for part in parts if part).strip(),
         },
     )
 

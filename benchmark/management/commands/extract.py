@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--mode",
             default=MODES[0],
-            help=f"{' or '.join(MODES)}; usaco: as in the published code; default: default",
+            help=f"{' or '.join(MODES)}; usaco and icpc-eval: as in the published code; default: default",
         )
         parser.add_argument(
             "--ended",

@@ -17,6 +17,7 @@ from benchmark.reports.refinement import (
     attempts_allowed,
     compare_with_resampling,
     curve_of,
+    differing_settings,
     refinements_of,
 )
 from benchmark.reports.refinement.eval_results import read_eval_results
@@ -102,9 +103,11 @@ def _of_run(name: str, against: str | None) -> dict[str, Any]:
         **curve_of(refinements, attempts_allowed(run)).to_json(),
     }
     if against:
+        other = find_run(against)
         document["against"] = {
             "run": against,
-            **compare_with_resampling(run, find_run(against), failures=failures).to_json(),
+            **compare_with_resampling(run, other, failures=failures).to_json(),
+            "differing_settings": differing_settings(run, other),
         }
     return document
 
@@ -144,6 +147,8 @@ def _text(document: dict[str, Any]) -> str:
             f"{other['pass_same_k']['value']:.1%}, resampling with the same tokens "
             + (f"{same['value']:.1%}{capped}" if same else "unknown: tokens were not reported")
         )
+        if differing := other["differing_settings"]:
+            lines.append(f"the runs differ in settings, not only in the method: {'; '.join(differing)}")
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from benchmark.reports.refinement.runs import (
     NotRefineRunError,
     attempts_allowed,
     compare_with_resampling,
+    differing_settings,
     refinements_of,
 )
 
@@ -25,6 +26,7 @@ __all__ = [
     "attempts_allowed",
     "compare_with_resampling",
     "curve_of",
+    "differing_settings",
     "refinements_of",
     "resampling_comparison",
 ]

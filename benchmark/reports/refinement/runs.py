@@ -72,6 +72,31 @@ def _refinement(name: str, starts: list[list[tuple[str | None, int | None]]]) ->
     )
 
 
+def differing_settings(run: Run, other: Run) -> list[str]:
+    """Return the settings that both methods have and that differ between the runs, with both values."""
+    return [
+        f"{name}: {run.parameters[name]} and {other.parameters[name]}"
+        for name in _OF_BOTH
+        if name in run.parameters
+        and name in other.parameters
+        and run.parameters[name] != other.parameters[name]
+    ]
+
+
+_OF_BOTH = (
+    "language",
+    "policy",
+    "tests",
+    "memory_unit",
+    "extraction",
+    "temperature",
+    "top_p",
+    "max_output_tokens",
+    "reasoning",
+)
+"""The settings that change programs or verdicts of an independent attempt."""
+
+
 def compare_with_resampling(run: Run, other: Run, *, failures: str = "wrong") -> ResamplingComparison:
     """Compare Refine@K of a run with pass@K of another run, which needs at least K attempts per problem.
 

@@ -216,6 +216,17 @@ def test_the_command_says_what_it_measured_and_what_is_wrong(found: dict[str, An
 def test_short_statements_are_left_out() -> None:
     assert split_statement("Print 42. Do it now.", 0.4) is None
     assert split_statement("", 0.4) is None
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Sample Input 1", "### Sample Input 1", "[Sample Input 1]", "Sample 1:", "Examples", "SAMPLE INPUT:5 7"],
+)
+def test_the_text_from_the_first_sample_on_is_left_out(heading: str):
+    prose = "Bessie counts the cows of the farm. " * 20
+    split = split_statement(f"{prose}\n{heading}\n12345\n", 0.4)
+    assert split is not None
+    assert "12345" not in split.rest
     assert split_sample("1\n", "2\n") is None
 
 

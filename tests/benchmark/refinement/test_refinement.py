@@ -89,10 +89,12 @@ def test_a_run_beside_resampling_at_the_same_k_and_the_same_tokens(
     client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dataset = Dataset.objects.create(name="eval", format="icpc-eval")
-    refined = make_run(dataset, "refine", 1, [["WA", "AC"], ["WA", "TLE"], ["AC"]], k=2, g=1, history="last")
-    resampled = make_run(
-        dataset, "zero-shot", 4, [["WA", "WA", "WA", "AC"], ["WA"] * 4, ["AC", "WA", "WA", "WA"]]
+    cpp = {"language": "cpp23", "policy": "compat"}
+    refined = make_run(
+        dataset, "refine", 1, [["WA", "AC"], ["WA", "TLE"], ["AC"]], k=2, g=1, history="last", **cpp
     )
+    attempts = [["WA", "WA", "WA", "AC"], ["WA"] * 4, ["AC", "WA", "WA", "WA"]]
+    resampled = make_run(dataset, "zero-shot", 4, attempts, language="python", policy="compat")
     call_command("refinement", str(refined.pk), "--against", str(resampled.pk), "--json")
     [document] = json.loads(capsys.readouterr().out)["refinements"]
     assert [point["value"] for point in document["refine"]] == pytest.approx([1 / 3, 2 / 3])
@@ -102,10 +104,13 @@ def test_a_run_beside_resampling_at_the_same_k_and_the_same_tokens(
     # 200 tokens pay for four attempts of 50, 100 for two.
     assert against["pass_same_tokens"]["value"] == pytest.approx((1 + 0 + 0.5) / 3)
     assert against["capped"] == 0
+    assert against["differing_settings"] == ["language: cpp23 and python"]
 
     Generation.objects.filter(work_item__run=resampled, step=0).update(output_tokens=None)
     call_command("refinement", str(refined.pk), "--against", str(resampled.pk))
-    assert "unknown: tokens were not reported" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "unknown: tokens were not reported" in out
+    assert "differ in settings, not only in the method: language: cpp23 and python" in out
     with pytest.raises(CommandError, match="a curve needs a run of refine"):
         call_command("refinement", str(resampled.pk))
 
@@ -117,6 +122,14 @@ def test_a_run_beside_resampling_at_the_same_k_and_the_same_tokens(
     page = client.get(address, {"against": str(resampled.pk)}).content.decode()
     assert "2 of 3 chains over 3 problems" in strip_tags(page)
     assert "unknown: the provider reported no tokens" in page
+    assert "The runs differ in settings, not only in the method: language: cpp23 and python." in page
+    leaderboard = f"?dataset={dataset.name}"
+    Run.objects.update(state=Run.State.FINISHED)
+    link = f"/runs/{refined.pk}/refinement/?against={resampled.pk}"
+    Generation.objects.filter(work_item__run=resampled, step=0).update(output_tokens=20)
+    assert link not in client.get(f"/runs/{leaderboard}").content.decode(), "it has another language"
+    Run.objects.filter(pk=resampled.pk).update(parameters=cpp)
+    assert link in client.get(f"/runs/{leaderboard}").content.decode()
     assert client.get(f"/runs/{resampled.pk}/refinement/").status_code == 404
     chain = client.get(f"/runs/chains/{refined.items.get(problem__external_id='p0').pk}/").content.decode()
     assert "Repair attempt" in chain

@@ -5,6 +5,9 @@ import signal
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from benchmark.representations import KINDS, read_section
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.test_resume import until
 from tests.fake_providers import Script, pieces_of
@@ -127,6 +130,9 @@ def test_representations_are_written_once_for_every_run_and_their_tokens_counted
     assert (chosen["tokens"]["representations"], chosen["tokens"]["answer"]) == (35, 7)
     assert chosen["tokens"]["written"] == 7 * written
     assert chosen["tokens"]["ratio"] is None
+    run(commands, *CHOOSE, "--representation", "statement", "--model", "openai:echo", "--limit", "2")
+    text, _ = commands.manage("report_mcqs", chosen["run"])
+    assert "of the run by statement" not in text, "it has other questions"
     run(commands, *CHOOSE, "--representation", "statement", "--model", "openai:echo", "--limit", "3")
     text, _ = commands.manage("report_mcqs", chosen["run"])
     assert "×6.0 of the run by statement" in text
@@ -137,6 +143,21 @@ def test_representations_are_written_once_for_every_run_and_their_tokens_counted
     assert ranked["fallbacks"] == 0
     run(commands, *RANK, *asm, "--temperature", "1")
     assert len(commands.fake_providers.requests) == written
+
+
+@pytest.mark.parametrize(
+    ("heading", "is_found"),
+    [
+        ("Natural Language Solution: ", True),
+        ("## 2. Natural Language Solution\n", True),
+        ("__Natural Language Solution__\n", True),
+        ("**3) natural language solution:**\n", True),
+        ("Natural Language Solution\n", False),
+        ("The Natural Language Solution: ", False),
+    ],
+)
+def test_the_heading_of_a_section_may_be_marked_and_numbered(heading: str, is_found: bool) -> None:
+    assert read_section(KINDS["asm_nl"], f"I think.\n\n{heading}Sort.") == ("Sort." if is_found else None)
 
 
 def test_the_section_is_read_and_without_one_the_reply_stands_for_it(commands: CommandSandbox) -> None:
