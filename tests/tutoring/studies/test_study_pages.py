@@ -15,7 +15,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
+from django.test.utils import CaptureQueriesContext, override_settings
 from django.utils import timezone
 
 from accounts.roles import Role
@@ -311,6 +311,7 @@ def test_the_tutors_of_a_study_do_not_see_its_pages(freeze: FreezeFactory, tutor
     assert client.get(f"/studies/{study.pk}/").status_code == 200
 
 
+@override_settings(RETENTION_DAYS=30)
 def test_tutor_starts_the_next_session_with_one_button(freeze: FreezeFactory, tutors: list[User]):
     freeze(expiry_days=3)
     Consent.objects.filter(person=tutors[0]).delete()
@@ -319,6 +320,10 @@ def test_tutor_starts_the_next_session_with_one_button(freeze: FreezeFactory, tu
         assert "Your next session" in page(client, address)
     consent = client.post("/sessions/next/")
     assert "I agree: start the session" in consent.content.decode()
+    assert (
+        "This server keeps a session for 30 days after its end, and at least until the study is closed."
+        in consent.content.decode()
+    )
     assert "reserved for you until" in page(client, "/sessions/")
     fields_sent = {"consent": consent.context["text_hash"]}
     opened = client.post("/sessions/next/", fields_sent, follow=True)
