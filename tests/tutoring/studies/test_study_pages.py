@@ -95,12 +95,16 @@ def test_a_study_is_designed_and_frozen_in_the_browser(
     assert "How much?" in refused, "what was typed stays"
     assert not Study.objects.exists()
 
-    form = typed_form(tutors, first="nobody", expiry_days="soon", **{"arm-0-protocol": "usaco"})
+    contrasts = "one minus neutral\nneutral less one"
+    form = typed_form(
+        tutors, first="nobody", expiry_days="soon", secondary=contrasts, **{"arm-0-protocol": "usaco"}
+    )
     saved = admin.post("/studies/save/", form, follow=True).content.decode()
     assert "It has faults, which the form shows" in saved
     study = Study.objects.get()
     assert "protocol: must be NAME@VERSION, not" in saved
     assert "Must be a valid integer, not &#x27;soon&#x27;." in saved
+    assert "one minus neutral\nneutral minus one" in saved
     assert "Before this design can be frozen" in page(admin, f"/studies/{study.pk}/")
     assert "The power needs a complete design" in page(admin, f"/studies/{study.pk}/power/")
     assert admin.get(f"/studies/{study.pk}/preregistration/").status_code == 404
@@ -219,7 +223,7 @@ def test_results_of_a_closed_study(admin: Client, freeze: FreezeFactory, tutors:
     hold_all(tutors, solved=lambda one: one.arm.name == "arm-0")
     advance_studies()
     shown = page(admin, f"/studies/{study.pk}/")
-    assert "arm-0 less arm-1" in shown
+    assert "arm-0 minus arm-1" in shown
     assert "This study is a rehearsal." in shown
     assert "rehearsal" in page(admin, "/studies/")
     archive = zipfile.ZipFile(io.BytesIO(admin.get(f"/studies/{study.pk}/export.zip").content))
