@@ -104,6 +104,9 @@ def test_a_study_is_designed_and_frozen_in_the_browser(
     study = Study.objects.get()
     assert "protocol: must be NAME@VERSION, not" in saved
     assert "Must be a valid integer, not &#x27;soon&#x27;." in saved
+    assert 'name="expiry_days" aria-invalid="true" aria-describedby="expiry_days-faults"' in saved
+    assert 'id="expiry_days-faults"' in saved
+    assert saved.count('aria-invalid="true"') == 1, "the other fields are right"
     assert "one minus neutral\nneutral minus one" in saved
     assert "Before this design can be frozen" in page(admin, f"/studies/{study.pk}/")
     assert "The power needs a complete design" in page(admin, f"/studies/{study.pk}/power/")
