@@ -1,4 +1,4 @@
-"""From *Execute* to the verdict on the page: real web server, queue server, worker and socket.
+"""From *Submit for judging* to the verdict on the page: real web server, queue server, worker and socket.
 
     python -m benchmarks.execution [EXECUTIONS]
 

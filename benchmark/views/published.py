@@ -16,6 +16,7 @@ from benchmark.reproduction import REPRODUCTIONS
 class PublishedCell:
     """A value as printed, with grouped digits if it is a whole number, and the numbers of the notes on it."""
 
+    column: str
     value: float | str
     marks: list[int]
 
@@ -39,10 +40,7 @@ def _rows(table: PublishedTable) -> list[tuple[str, list[PublishedCell]]]:
         (
             row.name,
             [
-                PublishedCell(
-                    _printed(value),
-                    table.marks_at(row.name, column),
-                )
+                PublishedCell(column, _printed(value), table.marks_at(row.name, column))
                 for column, value in zip(table.columns, row.values, strict=True)
             ],
         )

@@ -49,12 +49,6 @@ function fill(fields) {
   items.forEach(refresh);
 }
 
-function post(address) {
-  const fields = new FormData(form);
-  fields.set("command", crypto.randomUUID());
-  return send(address, fields);
-}
-
 function notifyDraft() {
   form.dispatchEvent(new Event("input", { bubbles: true }));
 }
@@ -229,25 +223,27 @@ byId("submit-dialog").addEventListener("command", (event) => {
   event.preventDefault();
 });
 
-const draft = keepDraft({
-  field: formAsField,
-  session: `review-${form.dataset.review}`,
-  async save() {
-    const answer = await post(form.dataset.draftUrl);
-    byId("draft-state").textContent = answer.accepted ? "Saved" : "Not saved on the server yet";
-    if (!answer.accepted) showRefusal(answer.message);
-    return answer;
-  },
-});
+const draft = keepDraft({ field: formAsField, session: `review-${form.dataset.review}`, save: saveDraft });
+
+async function saveDraft() {
+  const fields = new FormData(form);
+  fields.set("command", crypto.randomUUID());
+  const answer = await send(form.dataset.draftUrl, fields);
+  const state = byId("draft-state");
+  const sentence = answer.accepted ? "Saved" : `Not saved on the server. ${answer.message}`;
+  // Setting the same sentence makes screen readers read it again.
+  if (state.textContent !== sentence) state.textContent = sentence;
+  state.className = answer.accepted ? "small soft" : "message warning";
+  return answer;
+}
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   showRefusal("");
   await draft.finishSaving();
-  if (event.submitter === byId("save")) {
-    const saved = await post(form.dataset.draftUrl);
-    byId("draft-state").textContent = saved.accepted ? "Saved" : "";
-    if (!saved.accepted) showRefusal(saved.message);
+  // Enter on a choice in the dialog presses the first button of the form, which is “Save”.
+  if (event.submitter === byId("save") && !byId("submit-dialog").open) {
+    await saveDraft();
     return;
   }
   const fields = new FormData(form);

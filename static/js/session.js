@@ -210,7 +210,8 @@ let unconfirmed = null; // a message without an answer, which must be sent again
 page.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
-  if (pendingForms.has(form)) return;
+  const allowed = isWriter || form.closest("#report-dialog"); // every tab can report a problem
+  if (!allowed || pendingForms.has(form)) return;
   pendingForms.add(form);
   showNotice("refusal", "");
   showNotice("command-notice", "");
@@ -297,6 +298,8 @@ bindShortcuts(page, {
 
 lockWriting(page.dataset.session, byId("take-over"), () => {
   isWriter = false;
+  page.dataset.readOnly = "";
+  for (const dialog of page.querySelectorAll("dialog[open]")) dialog.close();
   draft.stopSaving();
   byId("read-only").hidden = false;
   showControls();

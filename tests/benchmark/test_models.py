@@ -207,6 +207,7 @@ def test_a_researcher_reads_models_and_changes_none(browser: Callable[[Role], Cl
     assert "/models/add/" not in listed
     page = client.get(f"/models/{row.pk}/").content.decode()
     assert "New version" not in page
+    assert '"includeIndicatorStyles": false' in page, "the content security policy forbids inline styles"
     assert client.post(f"/models/{row.pk}/test/").status_code == 403
     empty = LanguageModel.objects.all().delete()
     assert empty

@@ -386,6 +386,9 @@ def test_published_tables_show_their_marks(visit: Visit) -> None:
     assert 'id="T4"' in page
     assert "With the accepted ones (T1) the row adds up to 102.6." in page
     assert ">nan<" not in page
+    assert re.search(r'<span class="narrow-label">pass@1: </span>\d', page), (
+        "a narrow page hides the headings"
+    )
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.accessibility import assert_accessible
 from tests.browser.conftest import OpenPage
@@ -34,6 +34,19 @@ problem = Problem.objects.get(dataset__name="practice", external_id="choir-photo
 Session.objects.filter(invalidated=False, origin="imported").update(problem=problem)
 """
 LONG_NAME = "_".join(["long"] * 16)
+# Browsers before 2025 ignore the attribute `commandfor`; only scripts dispatch the event `command` in them.
+WITHOUT_COMMANDS = """
+delete HTMLButtonElement.prototype.commandForElement;
+addEventListener("command", (event) => {
+  if (!event.isTrusted) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}, { capture: true });
+"""
+# Return how many texts of drafts this browser stores more than once.
+REPEATED_COPIES = """() => Object.values(localStorage)
+  .map((copy) => JSON.parse(copy).unanswered ?? [])
+  .reduce((repeated, texts) => repeated + texts.length - new Set(texts).size, 0)"""
 HINT = "Look 🐄 at the sample. Does your loop end? Think of a heap."
 
 
@@ -118,7 +131,8 @@ def test_twenty_messages_are_labelled_without_the_mouse(open_page: OpenPage, rec
     expect(page.get_by_role("dialog")).to_contain_text("You cannot change it afterwards")
     keys(page, "Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
-    keys(page, "Control+Enter", "Enter")
+    keys(page, "Control+Enter")
+    page.get_by_role("dialog").get_by_role("radio").first.press("Enter")
     expect(page.get_by_role("heading", name="Your review")).to_be_visible()
     assert page.url == address
     expect(page.locator("#event-3 mark")).to_have_text("Does your loop end?")
@@ -132,6 +146,7 @@ def test_missing_worst_message_is_reported_before_the_confirmation(
     open_page: OpenPage, recorded: Path
 ) -> None:
     page = open_page("demo-reviewer")
+    page.add_init_script(WITHOUT_COMMANDS)
     next_session(page)
     keys(page, "y", "z", "j", "2", "b", "j")
     page.get_by_label("Minor breach").check()
@@ -283,15 +298,44 @@ def test_dispute_is_settled_by_keyboard_and_its_pages_are_readable(
         assert_accessible(second)
 
 
-def test_draft_outlives_a_lost_connection(open_page: OpenPage, recorded: Path) -> None:
+def test_draft_outlives_a_lost_connection_and_a_refusal(open_page: OpenPage, recorded: Path) -> None:
     page = open_page("demo-admin", failures_expected=True)
+    page.clock.install()
     next_session(page)
-    page.route("**/draft/", lambda route: route.abort())
+    saves: list[Route] = []
+
+    def lose(route: Route) -> None:
+        saves.append(route)
+        route.abort()
+
+    def refuse(route: Route) -> None:
+        saves.append(route)
+        route.fulfill(status=409, json={"accepted": False, "message": "This review is skipped."})
+
+    page.route("**/draft/", lose)
     keys(page, "q", "c", "N")
     page.keyboard.type("Names a heap.")
+    state = page.locator("#draft-state")
+    for _ in range(20):
+        page.clock.run_for(1000)
+    assert len(saves) > 3, "each save has three attempts"
+    expect(state).to_contain_text("Not saved on the server. The server does not respond.")
+    assert page.evaluate(REPEATED_COPIES) == 0
     page.reload()
     expect(page.locator(".labelled").first.get_by_label("Note")).to_have_value("Names a heap.")
     expect(page.locator(".labelled").first.get_by_label("A1 Names")).to_be_checked()
+
+    page.unroute("**/draft/")
+    page.route("**/draft/", refuse)
+    saves.clear()
+    for _ in range(20):
+        page.clock.run_for(1000)
+    expect(state).to_have_text("Not saved on the server. This review is skipped.")
+    assert len(saves) == 1, "a refused draft is not saved again"
+    page.unroute("**/draft/")
+    page.get_by_role("button", name="Save").click()
+    expect(state).to_have_text("Saved")
+    expect(page.get_by_role("alert")).to_be_hidden()
 
 
 def test_two_tabs_with_one_review_stay_in_step(open_page: OpenPage, recorded: Path) -> None:

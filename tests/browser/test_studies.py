@@ -58,7 +58,7 @@ def test_a_study_from_the_design_to_a_settled_report(site: Stack, open_page: Ope
     admin.get_by_label("Only these problems").fill("last-rolls hut-to-hut")
     admin.get_by_label("study-tutor").check()
     admin.get_by_label("Rate of the arm", exact=True).fill("tutored")
-    admin.get_by_label("less the rate of the arm").fill("neutral")
+    admin.get_by_label("minus the rate of the arm").fill("neutral")
     admin.get_by_role("button", name="Save the draft").click()
     expect(admin.get_by_role("heading", name="Gate")).to_be_visible()
     inspect(admin)

@@ -96,6 +96,8 @@ def test_second_tab_follows_and_takes_over_with_every_word(open_page: OpenPage) 
     second.goto(first.url)
     expect(second.get_by_text("Another tab has this session open")).to_be_visible()
     expect(message(second)).to_be_hidden()
+    second.keyboard.press("x")
+    expect(second.get_by_role("dialog")).to_be_hidden()
     talk(first, "Half a thought")
     expect(replies(second)).to_have_count(1)  # the second tab updates
 
@@ -114,10 +116,13 @@ def test_second_tab_follows_and_takes_over_with_every_word(open_page: OpenPage) 
 
     assert saved_by_second == [], "a read-only tab saves no draft"
     second.route("**/js/session.*.js", save_after_the_page_was_made, times=1)
+    first.get_by_role("button", name="Close session…").click()
+    expect(first.get_by_role("dialog")).to_be_visible()
     second.get_by_role("button", name="Write here instead").click()
     expect(message(second)).to_have_value("And one mo")
     expect(first.get_by_text("Another tab has this session open")).to_be_visible()
     expect(message(first)).to_be_hidden()
+    expect(first.get_by_role("dialog")).to_be_hidden()
     talk(second, "And one more")
     expect(replies(first)).to_have_count(2)
     second.reload()
@@ -166,3 +171,10 @@ def test_words_outlive_a_lost_connection_and_an_expired_login(open_page: OpenPag
     expect(message(page)).to_have_value("In mid-sente")
     talk(page, "In mid-sentence")
     expect(page.locator(".message-event").last).to_contain_text("In mid-sentence")
+
+    page.route_web_socket(re.compile("/ws/sessions/"), lambda socket: socket.close(code=4404))
+    page.reload()
+    expect(page.locator("#connection")).to_contain_text("belongs to another tutor")
+    context.set_offline(True)
+    page.wait_for_function("!navigator.onLine")
+    expect(page.locator("#connection")).to_contain_text("belongs to another tutor")

@@ -139,7 +139,7 @@ def test_a_verdict_near_the_limit_is_marked_in_the_record(
 def test_second_execution_is_refused_while_the_first_is_judged(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()
-    with pytest.raises(RefusedError, match="The program is being executed"):
+    with pytest.raises(RefusedError, match="The judge is running the program"):
         session.execute()
     assert Judgement.objects.count() == 1
 

@@ -154,6 +154,17 @@ def test_start_session_opens_one_and_refuses_a_second(alice: User, doubling: Pro
     assert client.post("/sessions/start/", {"problem": 0, "protocol": protocol.pk}).status_code == 404
 
 
+def test_page_says_once_what_is_left_after_the_last_generation(alice: User, session: SessionUnderTest):
+    for _ in range(5):
+        session.ask_and_get(WRONG)
+    page = client_of(alice).get(f"/sessions/{session.pk}/").content.decode()
+    sentence = (
+        "All 5 generations of code are used. Submit the latest program for judging, or close the session."
+    )
+    assert sentence in page
+    assert page.count("or close the session") == 1
+
+
 def test_draft_is_kept_until_it_is_sent(alice: User, session: SessionUnderTest):
     client = client_of(alice)
     client.post(f"/sessions/{session.pk}/draft/", {"text": "Half a sentence", "revision": 0})

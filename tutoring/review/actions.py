@@ -348,8 +348,8 @@ class SubmitReview(OwnReviewAction):
             review.slot = free_slot(session, review.rule_set, now, adjudicates=review.adjudicates)
         if review.slot is None:
             raise RefusedError(
-                "Your lease expired, and other reviewers have completed this session. Your draft remains stored, but "
-                "the session needs no further review."
+                "Your reservation has expired, and other reviewers have completed this session. Your draft is kept, "
+                "but no further review is needed."
             )
         review.state = Review.State.SUBMITTED
         review.verdict = self.content.verdict

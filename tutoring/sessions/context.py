@@ -135,7 +135,7 @@ class SessionContext:
         if command == "debrief" and not self.debrief_open:
             return "There is no debrief: the session is open, the model has not replied, or the protocol has none."
         if state == Session.State.JUDGING:
-            return "The program is being executed. The session ends with its verdict."
+            return "The judge is running the program. The session ends with its verdict."
         if state == Session.State.CLOSED and not (
             self.debrief_open and command in ("debrief", "ask_again", "stop")
         ):
@@ -160,11 +160,13 @@ class SessionContext:
                 open_ and not budget.code_generations_left
             ):
                 return (
-                    f"All {budget.code_generations_limit} generations of code are used. Execute the latest program, "
-                    "or close the session."
+                    f"All {budget.code_generations_limit} generations of code are used. Submit the latest program "
+                    "for judging, or close the session."
                 )
             case "talk" | "code" | "debrief" | "request_draft" if self.missing_reply is not None:
-                return "The last reply failed or is empty. Request it again before you send another message."
+                return (
+                    "The last reply failed or is empty. Press “Retry reply” before you send another message."
+                )
             case "stop" if open_ and budget.stops_used >= budget.stops_limit:
                 return f"{budget.stops_limit} replies were stopped in this session. No more can be stopped."
             case "execute" if not self.programs:

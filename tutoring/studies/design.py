@@ -103,7 +103,7 @@ class Design(Record):
     strata: Strata = "tier"
     primary_outcome: PrimaryOutcome
     primary_contrast: tuple[Name, Name]
-    """Two arms: the figure is the rate of the first less that of the second."""
+    """Two arms: the figure is the rate of the first minus that of the second."""
     secondary_contrasts: tuple[tuple[Name, Name], ...] = ()
     stopping: Stopping = Stopping()
     expiry_days: Annotated[int, Field(ge=1, le=365)] = 14

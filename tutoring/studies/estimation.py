@@ -61,7 +61,7 @@ class ArmRate(Record):
 
 
 class Contrast(Record):
-    """The rate of the first arm less that of the second, over their common problems, with its 95 % interval.
+    """The rate of the first arm minus that of the second, over their common problems, with its 95 % interval.
 
     `p` is from McNemar's exact test if every problem has one outcome in each arm, otherwise from the t test on problem
     means; None for fewer than 6 problems. `holm` is p corrected for the number of secondary contrasts. `detectable` is

@@ -91,7 +91,7 @@ def _result(figures: Figures | None) -> str:
     )
     simulated = " Some arm has a simulated or scripted model." if figures.simulated else ""
     return (
-        f"### Result\n\nOutcome: {figures.outcome}. {one.first} less {one.second} over {one.problems} problems: "
+        f"### Result\n\nOutcome: {figures.outcome}. {one.first} minus {one.second} over {one.problems} problems: "
         f"{100 * one.difference:+.1f} points (95 % interval {100 * one.low:+.1f} to {100 * one.high:+.1f}, "
         f"{INTERVAL_NAMES[one.method]}; {p}). These problems could show a difference of {100 * one.detectable:.0f} "
         f"points.{early}{simulated}"

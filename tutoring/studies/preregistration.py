@@ -68,7 +68,7 @@ def preregistration(study: Study) -> dict[str, Any]:
 
 
 def analysis_plan(frozen: FrozenDesign) -> list[str]:
-    """Return the planned analysis as sentences."""
+    """Return the planned analysis as sentences. Published hashes cover them, so they never change."""
     design = frozen.design
     first, second = design.primary_contrast
     single = design.sessions_per_cell == 1 and all(arm.draws == 1 for arm in design.automatic_arms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
@@ -19,6 +19,9 @@ from tutoring.studies.offers import current_offer
 
 register = template.Library()
 
+Faults = Mapping[str, list[str]]
+"""Sentences about the fields of a form, by field."""
+
 
 @register.inclusion_tag("tutoring/studies/_next_session.html", takes_context=True)
 def next_session(context: dict[str, Any]) -> dict[str, Any]:
@@ -27,6 +30,25 @@ def next_session(context: dict[str, Any]) -> dict[str, Any]:
     tutors = isinstance(person, User) and Role.TUTOR in context["roles"]
     offer = current_offer(person) if tutors else None
     return {"offer": offer, "csrf_token": context["csrf_token"]}
+
+
+@register.simple_tag
+def invalid(faults: Faults, field: str, note: str = "") -> SafeString:
+    """Return the attributes that tie a field of a form to its faults, and to the explanation with the id `note`."""
+    ids = [note] if note else []
+    if not faults.get(field):
+        return _described(ids)
+    return format_html(' aria-invalid="true"{}', _described([*ids, f"{field}-faults"]))
+
+
+@register.simple_tag
+def described(faults: Faults, *fields: str) -> SafeString:
+    """Return the attribute that ties a group of fields to the faults of `fields`."""
+    return _described([f"{field}-faults" for field in fields if faults.get(field)])
+
+
+def _described(ids: Sequence[str]) -> SafeString:
+    return format_html(' aria-describedby="{}"', " ".join(ids)) if ids else SafeString()
 
 
 @register.filter

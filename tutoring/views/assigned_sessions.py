@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -57,6 +58,7 @@ def _request_consent(request: HttpRequest, offered: Assignment) -> HttpResponse:
         "text": render_markdown(rules.consent),
         "text_hash": consent_hash(rules),
         "expires_at": offered.expires_at,
+        "retention_days": settings.RETENTION_DAYS,
     }
     return render(request, "tutoring/studies/consent.html", context)
 

@@ -110,5 +110,6 @@ def _rows(matrix: GainMatrix) -> list[tuple[str, list[tuple[str, TutorArm | None
     return list(zip(matrix.students, named, effects, strict=True))
 
 
-def _effects(matrix: GainMatrix) -> Sequence[float]:
-    return matrix.parts.tutors if matrix.parts else ()
+def _effects(matrix: GainMatrix) -> list[tuple[str, float]]:
+    """Return the effects of the tutors by name if there are additive parts."""
+    return list(zip(matrix.tutors, matrix.parts.tutors, strict=True)) if matrix.parts else []

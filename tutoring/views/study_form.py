@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ SPARE_ARMS = 2
 _TEXT = ("name", "title", "strata", "primary_outcome")
 _NUMBERS = ("sessions_per_cell", "expiry_days")
 _ARM_TEXT = ("name", "protocol", "model", "method")
+_MINUS = re.compile(r" (?:minus|less) ")  # preregistrations say "less"
 
 
 def design_values(form: QueryDict) -> dict[str, Any]:
@@ -29,7 +31,7 @@ def design_values(form: QueryDict) -> dict[str, Any]:
         "tutors": form.getlist("tutors"),
         "primary_contrast": [form.get("first", "").strip(), form.get("second", "").strip()],
         "secondary_contrasts": [
-            [part.strip() for part in line.split(" less ")] for line in _lines(form.get("secondary", ""))
+            [part.strip() for part in _MINUS.split(line)] for line in _lines(form.get("secondary", ""))
         ],
         "stopping": _stopping(form),
         "rehearsal": "rehearsal" in form,
@@ -138,7 +140,7 @@ class DesignFields:
     def secondary(self) -> str:
         """Return the secondary contrasts, one per line."""
         return "\n".join(
-            " less ".join(map(str, pair)) for pair in self.values.get("secondary_contrasts") or ()
+            " minus ".join(map(str, pair)) for pair in self.values.get("secondary_contrasts") or ()
         )
 
     @property

@@ -21,12 +21,12 @@ def contrast_plot(figures: Figures) -> ForestPlot | None:
         title="Contrasts of the study with 95 % intervals",
         estimates=estimates,
         scale=POINTS,
-        axis="first less second, percentage points",
+        axis="first minus second, percentage points",
     )
 
 
 def _contrast_row(one: Contrast, label: str, kind: int) -> ForestRow:
-    name = f"{one.first} less {one.second}, {label}"
+    name = f"{one.first} minus {one.second}, {label}"
     return ForestRow(name, one.difference, one.low, one.high, one.problems, INTERVAL_NAMES[one.method], kind)
 
 

@@ -39,13 +39,14 @@ class Command(BaseCommand):
             metavar="N",
             help="problems judged at once; more than the number of cores distorts their times (default: the cores)",
         )
-        parser.add_argument("--problems", nargs="+", metavar="ID", help="only these problems")
+        parser.add_argument("--problems", default="", metavar="ID,ID…", help="only these problems")
         parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         dataset = find_dataset(options["dataset"])
-        if options["problems"]:
-            problems = [find_problem(dataset, name) for name in dict.fromkeys(options["problems"])]
+        ids = [name.strip() for name in options["problems"].split(",") if name.strip()]
+        if ids:
+            problems = [find_problem(dataset, name) for name in dict.fromkeys(ids)]
         else:
             problems = list(dataset.problems.order_by("external_id").prefetch_related("references"))
         if not problems:

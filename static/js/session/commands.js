@@ -1,6 +1,7 @@
 /* Commands over HTTP. Each has an id, so the server executes a repeated command once. */
 
 const RETRY_DELAYS = [500, 2000]; // milliseconds before the second and the third attempt
+const KEEPALIVE_BYTES = 30_000; // a request that outlives its page fails if all such bodies together exceed 64 KiB
 export const LOGGED_OUT = "You are logged out. Log in again in another tab, then reload this page. Your text is kept.";
 const UNREACHABLE = "The server does not respond. Nothing is lost. Try again in a moment.";
 
@@ -22,12 +23,13 @@ export async function send(address, fields) {
 }
 
 async function attempt(address, fields) {
+  const body = new URLSearchParams(fields);
   const response = await fetch(address, {
     method: "POST",
-    body: new URLSearchParams(fields),
+    body,
     headers: { Accept: "application/json" },
     redirect: "manual",
-    keepalive: true,
+    keepalive: body.toString().length <= KEEPALIVE_BYTES,
   });
   if (response.type === "opaqueredirect") return { accepted: false, certain: true, loggedOut: true, message: LOGGED_OUT };
   const answer = await response.json().catch(() => null);

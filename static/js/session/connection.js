@@ -21,6 +21,7 @@ export function connect(path, on) {
   let socket;
   let delay = FIRST_DELAY;
   let timer;
+  let ended = false; // the server has refused the connection
 
   function open() {
     clearTimeout(timer);
@@ -30,13 +31,11 @@ export function connect(path, on) {
       on.open();
     };
     socket.onmessage = (event) => on.message(JSON.parse(event.data));
-    socket.onclose = (event) => {
-      if (event.code === NOT_LOGGED_IN) {
-        on.loggedOut();
-        return;
-      }
-      if (event.code in REFUSALS) {
-        on.refused(REFUSALS[event.code]);
+    socket.onclose = ({ code }) => {
+      ended = code === NOT_LOGGED_IN || code in REFUSALS;
+      if (ended) {
+        if (code === NOT_LOGGED_IN) on.loggedOut();
+        else on.refused(REFUSALS[code]);
         return;
       }
       on.lost();
@@ -46,9 +45,12 @@ export function connect(path, on) {
     };
   }
 
-  addEventListener("offline", () => on.lost());
+  addEventListener("offline", () => {
+    if (!ended) on.lost();
+  });
   addEventListener("online", () => {
-    if (socket.readyState === WebSocket.CLOSED && timer) open();
+    if (ended) return;
+    if (socket.readyState === WebSocket.CLOSED) open();
     else if (socket.readyState === WebSocket.OPEN) on.open();
   });
   open();

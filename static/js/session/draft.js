@@ -61,6 +61,7 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
   }
 
   function storeCopy(saved = false) {
+    if (readOnly) return;
     const stored = { text: field.value, revision: revision.value, unanswered, saved };
     tryStorage(() => localStorage.setItem(key, JSON.stringify(stored)));
   }
@@ -82,11 +83,11 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
     timer = undefined;
     saving = saving.then(async () => {
       const text = field.value;
-      unanswered.push(text);
+      if (!unanswered.includes(text)) unanswered.push(text);
       storeCopy();
       const answer = await save(text, revision.value);
       if (readOnly) return;
-      if (!answer.accepted && !answer.draft) timer ??= setTimeout(saveNow, RETRY_DELAY);
+      if (!answer.certain || answer.loggedOut) timer ??= setTimeout(saveNow, RETRY_DELAY);
       if (!answer.certain) return;
       const own = unanswered.includes(answer.draft?.text);
       unanswered.length = 0;

@@ -24,6 +24,11 @@ export function bindShortcuts(page, { message, focusLevel, send, draft, stop, sc
     tab?.focus();
   }
 
+  function clickVisible(selector) {
+    const button = page.querySelector(selector);
+    if (button.checkVisibility()) button.click();
+  }
+
   const shortcuts = {
     m: () => {
       showPane("conversation");
@@ -49,8 +54,8 @@ export function bindShortcuts(page, { message, focusLevel, send, draft, stop, sc
     p: () => openTab(byId("program-tab")),
     c: () => page.querySelector("#program-text button.copy")?.click(),
     r: () => page.querySelector("details.rules > summary").click(),
-    e: () => page.querySelector("[data-may=execute]").click(),
-    x: () => page.querySelector("[data-may=close]").click(),
+    e: () => clickVisible("[data-may=execute]"),
+    x: () => clickVisible("[data-may=close]"),
     "?": () => byId("keys-dialog").showModal(),
   };
 

@@ -232,6 +232,20 @@ def test_the_page_shows_the_plan_and_assigns_it(recorded: SessionFactory, rita: 
     assert "5 entries" in audit
 
 
+@pytest.mark.slow
+def test_the_page_confirms_a_thousand_reviews(recorded: SessionFactory, rita: User, rolf: User, ada: User):
+    for _ in range(500):
+        recorded()
+    client = client_of(ada)
+    query = "?reviewer=rita&reviewer=rolf"
+    page = client.get(f"/review/assignments/{query}").content.decode()
+    assert "1,000 reviews of 500 sessions" in page
+    [expected] = re.findall(r'name="expected" value="([^"]+)"', page)
+    form = {"command": str(uuid4()), "expected": expected}
+    answer = client.post(f"/review/assignments/assign/{query}", form, follow=True)
+    assert "Assigned: 1000 reviews of 500 sessions (rita 500, rolf 500)." in answer.content.decode()
+
+
 @pytest.mark.parametrize(
     ("query", "status"),
     [

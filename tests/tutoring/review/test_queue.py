@@ -146,7 +146,7 @@ def test_a_slot_with_an_expired_lease_goes_to_another_reviewer_and_the_draft_sta
     late.refresh_from_db()
     assert late.slot is None
     assert Content.from_json(late.content) == draft
-    with pytest.raises(RefusedError, match="needs no further review"):
+    with pytest.raises(RefusedError, match="no further review is needed"):
         submit(late, reading(session))
     assert Review.objects.filter(state="submitted").count() == 2
 

@@ -15,7 +15,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
+from django.test.utils import CaptureQueriesContext, override_settings
 from django.utils import timezone
 
 from accounts.roles import Role
@@ -95,12 +95,19 @@ def test_a_study_is_designed_and_frozen_in_the_browser(
     assert "How much?" in refused, "what was typed stays"
     assert not Study.objects.exists()
 
-    form = typed_form(tutors, first="nobody", expiry_days="soon", **{"arm-0-protocol": "usaco"})
+    contrasts = "one minus neutral\nneutral less one"
+    form = typed_form(
+        tutors, first="nobody", expiry_days="soon", secondary=contrasts, **{"arm-0-protocol": "usaco"}
+    )
     saved = admin.post("/studies/save/", form, follow=True).content.decode()
     assert "It has faults, which the form shows" in saved
     study = Study.objects.get()
     assert "protocol: must be NAME@VERSION, not" in saved
     assert "Must be a valid integer, not &#x27;soon&#x27;." in saved
+    assert 'name="expiry_days" aria-invalid="true" aria-describedby="expiry_days-faults"' in saved
+    assert 'id="expiry_days-faults"' in saved
+    assert saved.count('aria-invalid="true"') == 1, "the other fields are right"
+    assert "one minus neutral\nneutral minus one" in saved
     assert "Before this design can be frozen" in page(admin, f"/studies/{study.pk}/")
     assert "The power needs a complete design" in page(admin, f"/studies/{study.pk}/power/")
     assert admin.get(f"/studies/{study.pk}/preregistration/").status_code == 404
@@ -219,7 +226,7 @@ def test_results_of_a_closed_study(admin: Client, freeze: FreezeFactory, tutors:
     hold_all(tutors, solved=lambda one: one.arm.name == "arm-0")
     advance_studies()
     shown = page(admin, f"/studies/{study.pk}/")
-    assert "arm-0 less arm-1" in shown
+    assert "arm-0 minus arm-1" in shown
     assert "This study is a rehearsal." in shown
     assert "rehearsal" in page(admin, "/studies/")
     archive = zipfile.ZipFile(io.BytesIO(admin.get(f"/studies/{study.pk}/export.zip").content))
@@ -311,6 +318,7 @@ def test_the_tutors_of_a_study_do_not_see_its_pages(freeze: FreezeFactory, tutor
     assert client.get(f"/studies/{study.pk}/").status_code == 200
 
 
+@override_settings(RETENTION_DAYS=30)
 def test_tutor_starts_the_next_session_with_one_button(freeze: FreezeFactory, tutors: list[User]):
     freeze(expiry_days=3)
     Consent.objects.filter(person=tutors[0]).delete()
@@ -319,6 +327,10 @@ def test_tutor_starts_the_next_session_with_one_button(freeze: FreezeFactory, tu
         assert "Your next session" in page(client, address)
     consent = client.post("/sessions/next/")
     assert "I agree: start the session" in consent.content.decode()
+    assert (
+        "This server keeps a session for 30 days after its end, and at least until the study is closed."
+        in consent.content.decode()
+    )
     assert "reserved for you until" in page(client, "/sessions/")
     fields_sent = {"consent": consent.context["text_hash"]}
     opened = client.post("/sessions/next/", fields_sent, follow=True)

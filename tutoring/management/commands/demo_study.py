@@ -117,7 +117,7 @@ class Command(BaseCommand):
         if figures is not None and figures.primary is not None:
             one = figures.primary
             self._say(
-                f"Simulated: {one.first} less {one.second} {100 * one.difference:+.0f} points "
+                f"Simulated: {one.first} minus {one.second} {100 * one.difference:+.0f} points "
                 f"({100 * one.low:+.0f} to {100 * one.high:+.0f}) on {one.problems} problems."
             )
         self._say(

@@ -57,10 +57,18 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         selection = parser.add_argument_group("selection")
         selection.add_argument(
-            "--problem", action="append", default=[], metavar="DATASET/ID", help="may be repeated"
+            "--problem",
+            action="append",
+            default=[],
+            metavar="DATASET/ID",
+            help="only programs for this problem; may be repeated",
         )
         selection.add_argument(
-            "--dataset", action="append", default=[], metavar="NAME", help="may be repeated"
+            "--dataset",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="only programs for problems of this dataset; may be repeated",
         )
         selection.add_argument(
             "--run",

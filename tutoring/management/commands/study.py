@@ -337,7 +337,7 @@ def _power_text(found: Power) -> str:
 def _contrast_text(one: Contrast) -> str:
     p = "not tested" if one.p is None else f"p = {one.p:.3g}"
     return (
-        f"{one.first} less {one.second}: {100 * one.difference:+.1f} points "
+        f"{one.first} minus {one.second}: {100 * one.difference:+.1f} points "
         f"({100 * one.low:+.1f} to {100 * one.high:+.1f}, {one.method}, {p}) on {one.problems} problems, "
         f"detectable from {100 * one.detectable:.0f} points"
     )
