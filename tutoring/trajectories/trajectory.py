@@ -80,6 +80,11 @@ def readable_sessions(person: Person) -> SessionQuerySet:
     return sessions.exclude(tutor=person.pk)
 
 
+def sees_origins(person: Person) -> bool:
+    """Return whether the person may learn who held a session. Reviewers label without knowing it."""
+    return has_role(person, Role.RESEARCHER, Role.ADMIN)
+
+
 def readable_session(person: Person, session_id: UUID) -> Session:
     """Return a readable session with its problem, protocol and judgement. Raises Http404."""
     related = readable_sessions(person).select_related("problem__dataset", "protocol", "model", "judgement")

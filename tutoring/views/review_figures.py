@@ -33,7 +33,7 @@ from tutoring.review.slots import reviewable
 from tutoring.review.solve_rates import contrasts, counted_sessions, decided_outcome
 from tutoring.review.stored_figures import AGREEMENT, SOLVE_RATES
 from tutoring.rules import RuleSet, rule_set_versions
-from tutoring.trajectories.trajectory import readable_session
+from tutoring.trajectories.trajectory import readable_session, sees_origins
 from tutoring.views.requests import person_of
 from tutoring.views.review_pages import DEFERRED
 from tutoring.views.review_requests import (
@@ -291,5 +291,7 @@ def labels(_: HttpRequest) -> HttpResponse:
 @for_trajectory_readers
 def session_page(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Send a session as one HTML file: conversation, verdict, and the labels if both reviews are submitted."""
-    session = readable_session(person_of(request), session_id)
-    return file_download(standalone_page(session), "text/html", f"session-{session.pk}.html")
+    person = person_of(request)
+    session = readable_session(person, session_id)
+    page = standalone_page(session, shows_facts=sees_origins(person))
+    return file_download(page, "text/html", f"session-{session.pk}.html")

@@ -52,7 +52,7 @@ from tutoring.review.slots import (
 from tutoring.rules import current_rule_set, rule_set
 from tutoring.sessions.assignments import is_of_blind_study
 from tutoring.sessions.context import RefusedError
-from tutoring.trajectories.trajectory import readable_session
+from tutoring.trajectories.trajectory import readable_session, sees_origins
 from tutoring.views.requests import command_id, person_of, text_field
 from tutoring.views.review_pages import DEFERRED, chips, read_with_reviews
 from tutoring.views.review_requests import (
@@ -164,7 +164,13 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
         return render(
             request,
             "tutoring/review/reading.html",
-            {"reading": reading, "rule_set": rules, "own": found, "complete": complete},
+            {
+                "reading": reading,
+                "rule_set": rules,
+                "own": found,
+                "complete": complete,
+                "shows_facts": sees_origins(person_of(request)),
+            },
         )
     independent: list[Review] = []
     if found.adjudicates:
@@ -353,5 +359,10 @@ def compare(request: HttpRequest, session_id: UUID) -> HttpResponse:
     return render(
         request,
         "tutoring/review/reading.html",
-        {"reading": reading, "rule_set": rule_set(version), "review_outcome": review_outcome},
+        {
+            "reading": reading,
+            "rule_set": rule_set(version),
+            "review_outcome": review_outcome,
+            "shows_facts": sees_origins(person),
+        },
     )
