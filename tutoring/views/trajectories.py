@@ -76,13 +76,13 @@ def _filtered(request: HttpRequest) -> SessionQuerySet:
         sessions = sessions.filter(
             Q(problem__title__icontains=text)
             | Q(problem__external_id__icontains=text)
-            | Q(source__icontains=text)
+            | Q(source__head__source__file__icontains=text)  # no other value: a run reveals the origin
         )
     return sessions
 
 
 def _origins(request: HttpRequest, origin: str) -> list[str]:
-    """Return the origins that the chosen one stands for."""
+    """Return the origins that this value of the filter selects."""
     if sees_origins(person_of(request)) or origin not in (Session.Origin.TUTORED, Session.Origin.AUTOMATIC):
         return [origin]
     return [Session.Origin.TUTORED, Session.Origin.AUTOMATIC]
@@ -193,7 +193,7 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
     sees_hidden_tests = has_role(person_of(request), Role.RESEARCHER)
     sees_policies = sees_origins(person_of(request))
     lines = to_lines(
-        sessions if sees_policies else map(_without_run, sessions),
+        sessions if sees_policies else map(_blinded, sessions),
         readable_reviews,
         recorded_checks if sees_findings else _no_rows,
         program_scores if sees_hidden_tests else _no_rows,
@@ -203,10 +203,11 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
     return send_lines(lines, name)
 
 
-def _without_run(session: Session) -> Session:
-    """Return the session without the run that it is a chain of, for readers who must not learn of it."""
+def _blinded(session: Session) -> Session:
+    """Return the session without its run and its end, which reveal who held it."""
     if session.origin == Session.Origin.AUTOMATIC:
         session.source = {}
+    session.closed_at = None
     return session
 
 

@@ -21,7 +21,7 @@ from tests.tutoring.arms.test_sessions import finished
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tests.tutoring.review.browsing import client_of, whole
-from tests.tutoring.review.readings import reading, submit
+from tests.tutoring.review.readings import reading, recorded_session, submit
 from tutoring.actions import record_verdict
 from tutoring.arms.projection import project
 from tutoring.automatic_tutors.estimation import blinding_index
@@ -31,6 +31,7 @@ from tutoring.models.payloads import MessageSent, TutorDraft, TutorTurn
 from tutoring.review.actions import ClaimNext
 from tutoring.review.slots import Origins
 from tutoring.rules import current_rule_set
+from tutoring.trajectories.record_schema import check_record
 
 pytestmark = pytest.mark.django_db
 SECRET = "A-PRIVATE-DIAGNOSIS"
@@ -126,6 +127,8 @@ def twins(alice: User, doubling: Problem, protocol: Protocol) -> dict[Origins, S
     judgement.result, judgement.finished_at = {"tests": []}, timezone.now()
     judgement.save()
     record_verdict(judgement)
+    about = dict.fromkeys(("policy", "judge_version", "isolation", "compiler"))
+    Judgement.objects.update(result={**about, "tests": []})
     return {"people": person.refresh(), "automatic": automatic}
 
 
@@ -161,6 +164,26 @@ def test_reviewers_see_no_facts_about_a_session_that_reveal_its_tutor(
         address = f"/trajectories/{session.pk}/"
         assert "<dt>Closed</dt>" not in whole(reader.get(address))
         assert "<dt>Closed</dt>" in whole(researcher.get(address))
+
+
+def test_reviewers_find_and_export_both_sessions_alike(twins: dict[Origins, Session], rita: User) -> None:
+    reviewer = client_of(rita)
+    imported = recorded_session(str(uuid4()), ["A hint."], source={"file": "PALINDROME.json"})
+    assert str(imported.pk) in whole(reviewer.get("/trajectories/", {"q": "palindrome"}))
+    for text in ("item", "run", "head"):
+        assert "No trajectory matches" in whole(reviewer.get("/trajectories/", {"q": text})), text
+    assert "2 found" in whole(reviewer.get("/trajectories/", {"q": "doubling"}))
+    person, policy = (
+        json.loads(whole(reviewer.get(f"/trajectories/{session.pk}/export.jsonl")))
+        for session in twins.values()
+    )
+    check_record(person)
+    own = ("id", "tutor", "opened_at", "language_model")
+    assert {**person, **dict.fromkeys(own), "events": []} == {**policy, **dict.fromkeys(own), "events": []}
+    for event in (*person["events"], *policy["events"]):
+        event["data"].pop("judgement", None)  # a number of a row
+        event["data"].pop("code", None)  # the stored generation has no line break at its end
+    assert person["events"] == policy["events"]
 
 
 def test_exports_hold_drafts_decisions_and_guesses(
