@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET
 from accounts.paging import query_without_page
 from accounts.roles import Role, requires_role
 from benchmark.views.downloads import file_download
+from tutoring.checks.findings import may_see_findings
 from tutoring.models import AuditEntry, Review, ReviewOutcome, Session
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.agreement import (
@@ -293,5 +294,7 @@ def session_page(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Send a session as one HTML file: conversation, verdict, and the labels if both reviews are submitted."""
     person = person_of(request)
     session = readable_session(person, session_id)
-    page = standalone_page(session, shows_facts=sees_origins(person))
+    page = standalone_page(
+        session, findings=may_see_findings(person, session), shows_facts=sees_origins(person)
+    )
     return file_download(page, "text/html", f"session-{session.pk}.html")
