@@ -22,9 +22,7 @@ from tutoring.protocols import PRESETS, Rules, recorded_rules, rules_of_session
 from tutoring.rules import Detection, MessageContext, TutorMaySay, current_rule_set
 from tutoring.rules.detectors import detect, detectors
 from tutoring.sessions.context import RefusedError, SessionContext
-
-MAXIMUM_CHECKED = 20_000
-"""Characters of the longest draft that is checked. A longer message cannot be sent."""
+from tutoring.sessions.dialogue import MAXIMUM_MESSAGE
 
 _MOST_RECORDED_DRAFTS = 100
 """Drafts with findings that are recorded between two messages."""
@@ -86,9 +84,9 @@ class CheckDraft:
         session = Session.objects.select_related("protocol", "problem").get(
             pk=self.session_id, tutor=self.person, protocol__isnull=False
         )
-        if len(self.text) > MAXIMUM_CHECKED:
+        if len(self.text) > MAXIMUM_MESSAGE:
             raise RefusedError(
-                f"The draft has {len(self.text):,} characters; at most {MAXIMUM_CHECKED:,} can be checked."
+                f"The draft has {len(self.text):,} characters; at most {MAXIMUM_MESSAGE:,} can be checked."
             )
         return session, rules_of_session(session)
 
