@@ -12,7 +12,7 @@ from django.template.context import BaseContext
 
 OPTIONAL = {
     # Given by some of the pages or tags that include a template; the template says so in its first line.
-    "own", "parameter", "samples_only", "sees_policies", "solved", "total", "verdict",
+    "own", "parameter", "samples_only", "sees_policies", "shows_facts", "solved", "total", "verdict",
     "with_session", "without_attempts",
     # Set by some of the views that share a template.
     "comparison", "review_outcome",

@@ -95,12 +95,12 @@ def begin(person: User, problem: Problem) -> SessionUnderTest:
 
 
 def asked_about(
-    session: SessionUnderTest, text: str, asked: str = "", where: str = "check/model"
+    session: SessionUnderTest, text: str, question: str = "", where: str = "check/model"
 ) -> dict[str, Any]:
-    """Return the answer to a request of the page; `asked` is the question from an earlier answer, if there is one."""
+    """Return the answer to a request of the page; `question` is that of an earlier answer, if there is one."""
     response = client_of(session.tutor).post(
         f"/sessions/{session.pk}/{where}/",
-        {"text": text, "asked": asked},
+        {"text": text, "question": question},
         headers={"Accept": "application/json"},
     )
     assert response.status_code == 200
@@ -151,12 +151,12 @@ def test_page_that_waits_costs_no_prompt_and_gets_the_findings_of_its_own_text(
     assert first["findings"] is None
     with monkeypatch.context() as without_prompts:
         without_prompts.setattr(draft_checker.DraftQuestion, "about", None)
-        assert asked_about(checked, DRAFT, first["asked"]) == first
+        assert asked_about(checked, DRAFT, first["question"]) == first
     take(json.dumps([found("F3", QUOTE)]))
-    [finding] = asked_about(checked, DRAFT, first["asked"])["findings"]
+    [finding] = asked_about(checked, DRAFT, first["question"])["findings"]
     assert finding["clause"] == "F3"
-    other = asked_about(checked, "Think about the cows.", first["asked"])
-    assert (other["findings"], other["asked"] != first["asked"]) == (None, True)
+    other = asked_about(checked, "Think about the cows.", first["question"])
+    assert (other["findings"], other["question"] != first["question"]) == (None, True)
     assert asked_about(checked, DRAFT, "no question")["findings"] == [finding]
 
 

@@ -299,6 +299,16 @@ def test_socket_of_who_logs_out_is_closed(fake_provider_stack: Stack, tutor: Vis
     assert socket.close_code == 4401
 
 
+def test_socket_of_an_erased_session_is_closed(fake_provider_stack: Stack, tutors: Iterator[str]):
+    name = next(tutors)
+    tutor = Visitor(fake_provider_stack, name, PASSWORD)
+    socket = tutor.socket(tutor.start_session("last-rolls"))
+    socket.listen_until(lambda s: bool(s.status))
+    fake_provider_stack.manage("withdraw_consent", name, "--erase")
+    socket.listen_until(lambda s: s.close_code is not None)
+    assert (socket.close_code, socket.reconnections) == (4404, 0)
+
+
 def test_sockets_close_when_an_admin_ends_the_logins(fake_provider_stack: Stack, tutors: Iterator[str]):
     name = next(tutors)
     tutor = Visitor(fake_provider_stack, name, PASSWORD)

@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from benchmark.model_calls import caps
-from benchmark.models import DailySpend, LanguageModel, Problem
+from benchmark.models import DailySpend, LanguageModel, Problem, ReferenceSolution
 from benchmark.models.owners import new_owner
 from benchmark.providers import Completed, ProviderError, StreamEvent, TextDelta, TokenUsage
 from tests.tutoring.dialogues import WRONG, SessionUnderTest, start
@@ -125,6 +125,16 @@ def test_presets_have_no_model_drafts_and_keep_their_hash(session: SessionUnderT
     with pytest.raises(RefusedError, match="no model drafts"):
         request(session)
     assert "model draft" not in page(session)
+
+
+def test_the_prompt_of_a_draft_does_not_announce_what_the_problem_lacks(drafted: SessionUnderTest) -> None:
+    protocol = Protocol.objects.get(name="drafts")
+    Protocol.objects.filter(pk=protocol.pk).update(rules=protocol.rules | {"draft_knows": "references"})
+    Problem.objects.update(analysis="")
+    ReferenceSolution.objects.all().delete()
+    [prompt] = write(drafted, answer()).prompts
+    assert "Left: 4 programs" in prompt
+    assert "Only you see" not in prompt
 
 
 def test_an_unknown_tutor_model_is_refused_when_the_protocol_is_frozen(db: None) -> None:

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group, User
-from django.test import Client, override_settings
+from django.test import AsyncClient, Client, override_settings
 from django.utils.html import escape
 
 from accounts.roles import Role
@@ -70,6 +70,19 @@ def test_pages_open_for_their_roles_only(
         status = client_of(user).get(address.format(session=session.pk)).status_code
         expected = {200} if name in allowed else {302} if user is None else {403, 404}
         assert status in expected, f"{name} got {status}"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/trajectories/?q=%00", "/trajectories/?outcome=%00", "/problems/?q=a%00b", "/problems/practice/a%00b/",
+        "/sessions/?state=%00", "/program-scores/?dataset=%00",
+    ],
+)  # fmt: skip
+async def test_an_address_with_a_nul_is_refused(address: str):
+    for answer in (Client().get(address), await AsyncClient().get(address)):
+        assert answer.status_code == 400
+        assert "The address contains a NUL character" in answer.content.decode()
 
 
 @pytest.mark.parametrize("action", ["send", "again", "stop", "execute", "close", "draft"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import AsyncMock
 from uuid import uuid4
 
 import pytest
@@ -34,7 +35,7 @@ from tutoring.replies.streamer import FLUSH_INTERVAL, ActiveReply, Streamer
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import tutor_view
 from tutoring.sessions.dialogue import model_messages
-from tutoring.views.socket import Cursor, SessionConsumer
+from tutoring.views.socket import TRY_AGAIN_LATER, Cursor, SessionConsumer
 
 OPEN = {"hide_model": False, "seconds_to_first_word": None, "characters_per_second": None}
 
@@ -221,6 +222,14 @@ def test_page_is_told_of_each_call_unless_it_is_blind(
     record_call(claimed, 2, 40.0)
     assert told() == (0 if blind else 1)
     assert told() == 0
+
+
+async def test_socket_whose_updates_fail_is_closed_and_the_page_reconnects(monkeypatch: pytest.MonkeyPatch):
+    consumer = SessionConsumer()
+    monkeypatch.setattr(consumer, "_send_updates", AsyncMock(side_effect=ValueError("a fault")))
+    monkeypatch.setattr(consumer, "close", AsyncMock())
+    await consumer._run()
+    consumer.close.assert_awaited_once_with(TRY_AGAIN_LATER)
 
 
 def test_status_is_not_older_than_the_events_it_follows(session: SessionUnderTest):

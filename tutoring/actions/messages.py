@@ -33,13 +33,10 @@ from tutoring.notifications import notify_streamers
 from tutoring.protocols import Rules, consent_hash, rules_of
 from tutoring.sessions.assignments import closed_by_study
 from tutoring.sessions.context import RefusedError, SessionContext
-from tutoring.sessions.dialogue import opening_prompt, sent_text
+from tutoring.sessions.dialogue import MAXIMUM_MESSAGE, opening_prompt, sent_text
 from tutoring.sessions.model_drafts import uses_of
 from tutoring.sessions.recording import append_event, queue_reply
 from tutoring.sessions.spending import spending_refusal
-
-MAXIMUM_MESSAGE = 20_000
-"""Characters of one message of a tutor. A longer message is refused, never truncated."""
 
 PRACTICE_STUDENT = "practice:student"
 """The model of the training, whatever TUTORING_MODEL is."""

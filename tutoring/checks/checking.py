@@ -12,7 +12,7 @@ from django.db import transaction
 
 from tutoring.checks import model_checker
 from tutoring.checks.contexts import draft_context, message_contexts
-from tutoring.checks.draft_checker import Asked, findings_by_model
+from tutoring.checks.draft_checker import PendingQuestion, findings_by_model
 from tutoring.checks.findings import GENERATION_LIMIT, to_finding
 from tutoring.checks.level_cap import cap_findings, cap_warnings, levels_above_cap
 from tutoring.checks.recording import basis_of, record_check
@@ -22,9 +22,7 @@ from tutoring.protocols import PRESETS, Rules, recorded_rules, rules_of_session
 from tutoring.rules import Detection, MessageContext, TutorMaySay, current_rule_set
 from tutoring.rules.detectors import detect, detectors
 from tutoring.sessions.context import RefusedError, SessionContext
-
-MAXIMUM_CHECKED = 20_000
-"""Characters of the longest draft that is checked. A longer message cannot be sent."""
+from tutoring.sessions.dialogue import MAXIMUM_MESSAGE
 
 _MOST_RECORDED_DRAFTS = 100
 """Drafts with findings that are recorded between two messages."""
@@ -65,20 +63,20 @@ class CheckDraft:
         self._record(detections)
         return detections
 
-    def ask_model(self, asked: Asked | None = None) -> list[Detection] | Asked:
+    def model_findings(self, question: PendingQuestion | None = None) -> list[Detection] | PendingQuestion:
         """Return the findings of the protocol's checker model in the draft, or the question while it is open.
 
-        `asked` is the question that an earlier call returned. Raise what `execute` raises.
+        `question` is what an earlier call returned. Raise what `execute` raises.
         """
         session, rules = self._session()
         unchecked = rules.draft_check == "off" or not rules.checker_model
         if unchecked or session.state != Session.State.OPEN or not self.text.strip():
             return []
-        if asked is not None and asked.is_open:
-            return asked
+        if question is not None and question.is_open:
+            return question
         context = self._context(session, rules)
         found = findings_by_model(session, self.text, context, rules)
-        if found and not isinstance(found, Asked):
+        if found and not isinstance(found, PendingQuestion):
             self._record(self._detections(context, rules) + found)
         return found
 
@@ -86,9 +84,9 @@ class CheckDraft:
         session = Session.objects.select_related("protocol", "problem").get(
             pk=self.session_id, tutor=self.person, protocol__isnull=False
         )
-        if len(self.text) > MAXIMUM_CHECKED:
+        if len(self.text) > MAXIMUM_MESSAGE:
             raise RefusedError(
-                f"The draft has {len(self.text):,} characters; at most {MAXIMUM_CHECKED:,} can be checked."
+                f"The draft has {len(self.text):,} characters; at most {MAXIMUM_MESSAGE:,} can be checked."
             )
         return session, rules_of_session(session)
 

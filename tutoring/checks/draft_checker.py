@@ -53,7 +53,7 @@ class DraftQuestion:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PendingQuestion:
     """A question that a streamer asks, named by its basis, so that a repeated request need not build its prompt."""
 
     basis: str
@@ -67,7 +67,7 @@ class Asked:
 
 def findings_by_model(
     session: Session, text: str, context: MessageContext, rules: Rules
-) -> list[Detection] | Asked:
+) -> list[Detection] | PendingQuestion:
     """Return the findings of the checker model in a draft, or the question while a streamer asks it.
 
     The first call stores the question. The findings are empty if the model cannot be asked, failed, or found nothing.
@@ -81,11 +81,11 @@ def findings_by_model(
     if row is None:
         return _request(session, text, question)
     if row.state in DraftCheckRequest.UNFINISHED:
-        return Asked(row.basis)
+        return PendingQuestion(row.basis)
     return [_shown(one, session, question) for one in row.findings]
 
 
-def _request(session: Session, text: str, question: DraftQuestion) -> list[Detection] | Asked:
+def _request(session: Session, text: str, question: DraftQuestion) -> list[Detection] | PendingQuestion:
     """Store the question in place of those about earlier drafts of the session that no streamer has claimed."""
     if caps.exist() and caps.refusal(question.account(session)):
         return []
@@ -95,7 +95,7 @@ def _request(session: Session, text: str, question: DraftQuestion) -> list[Detec
             basis=question.basis, defaults={"session": session, "text": text}
         )
         transaction.on_commit(notify_streamers)
-    return Asked(question.basis)
+    return PendingQuestion(question.basis)
 
 
 def _shown(found: tuple[str, int, int, str], session: Session, question: DraftQuestion) -> Detection:

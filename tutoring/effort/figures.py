@@ -20,6 +20,7 @@ from benchmark.model_calls.ledger import Account
 from benchmark.models.spending import MICRO
 from tutoring.arms.figures.rows import PEOPLE, LeftOut, no_sessions, sessions_address, uncounted_sessions
 from tutoring.arms.human_sessions import human_sessions, narrowed, origin_warnings
+from tutoring.arms.methods import NEUTRAL
 from tutoring.effort.learning import LearningSlope, OrderedSession, learning_slope
 from tutoring.effort.projection import VERSION
 from tutoring.models import Arm, Session, SessionEffort, Study
@@ -28,8 +29,6 @@ from tutoring.studies.estimation import Contrast, contrast
 
 FEWEST_PEOPLE = 5
 """The fewest tutors of a group whose figures are shown to people who are not admins."""
-
-NEUTRAL = "session-neutral"
 
 
 class EffortError(ValueError):

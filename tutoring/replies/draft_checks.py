@@ -50,7 +50,7 @@ class _UnwantedError(Exception):
     """The error that the dialogue has continued since the request."""
 
 
-_NOT_ASKED = (
+_NOT_CALLED = (
     _UnwantedError,
     CapReachedError,
     CatalogueError,
@@ -96,7 +96,7 @@ async def check_draft(claimed: DraftCheckRequest, open_provider: OpenProvider) -
     try:
         check = await sync_to_async(_read)(claimed)
         await _ask(check, open_provider)
-    except _NOT_ASKED:
+    except _NOT_CALLED:
         await sync_to_async(claimed.claimed().delete)()
     except Exception as error:  # noqa: BLE001  (its message could quote the draft)
         logger.error("draft check %s failed: %s in the streamer", claimed.pk, type(error).__name__)
@@ -121,7 +121,7 @@ async def _ask(check: _Check, open_provider: OpenProvider) -> None:
 
 
 def _read(claimed: DraftCheckRequest) -> _Check:
-    """Return what the call needs. Raises one of _NOT_ASKED if the model is not to be called."""
+    """Return what the call needs. Raises one of _NOT_CALLED if the model is not to be called."""
     row = DraftCheckRequest.objects.select_related("session__problem", "session__protocol").get(pk=claimed.pk)
     session = row.session
     rules = rules_of_session(session)

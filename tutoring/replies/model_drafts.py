@@ -236,9 +236,14 @@ def _read(claimed: DraftRequest) -> ClaimedDraft:
 
 
 def _view(context: SessionContext, problem: Problem) -> TutorView:
-    """Return the information that the tutor model gets at this point of the session."""
+    """Return the information that the tutor model gets at this point of the session.
+
+    A problem without an analysis or without references has None, so that the prompt does not announce them.
+    """
     knows, language = KNOWN[context.rules.draft_knows], context.session.language
-    references = ReferenceSolution.objects.filter(problem=problem, language=language).order_by("order", "pk")
+    analysis = split_analysis(problem.analysis)[0] if "analysis" in knows else ""
+    programs = ReferenceSolution.objects.filter(problem=problem, language=language).order_by("order", "pk")
+    references = tuple(programs.values_list("source", flat=True)) if "references" in knows else ()
     return TutorView(
         problem=VisibleProblem.of(problem),
         language=language,
@@ -246,8 +251,8 @@ def _view(context: SessionContext, problem: Problem) -> TutorView:
         programs=tuple(reply.code or "" for _, reply in context.programs),
         messages_sent=sum(event.kind == Event.Kind.MESSAGE for event in context.events),
         budget=RemainingBudget(context.budget.code_generations_left, context.budget.executions_left),
-        analysis=split_analysis(problem.analysis)[0] if "analysis" in knows else None,
-        references=tuple(references.values_list("source", flat=True)) if "references" in knows else None,
+        analysis=analysis or None,
+        references=references or None,
     )
 
 

@@ -25,6 +25,9 @@ from tutoring.models.payloads import (
     SessionOpened,
 )
 
+MAXIMUM_MESSAGE = 20_000
+"""Characters of the longest message that a tutor can send. A longer one is refused, never truncated."""
+
 _PROMPTS = Path(__file__).parent / "prompts"
 
 

@@ -33,6 +33,15 @@ _ABOUT_DRAFTS = (Event.Kind.DRAFT_REQUESTED, Event.Kind.MODEL_DRAFT, Event.Kind.
 _AFTER_REVIEW = ("turn", "check", "intended_level", "model_drafts")
 """Fields of events that pages show to reviewers only after their review, or never."""
 
+_OF_ONE_ORIGIN = ("fresh", "masked")
+"""Optional fields that only events of automatic sessions have, or only those of people's sessions."""
+
+_REVEALING = (
+    "consent", "reply", "model", "request_id", "usage", "attempts", "extraction_rule", "started_at", "first_text_at",
+    "received_at", "shown_from", "late_by",
+)  # fmt: skip
+"""Fields whose values differ between automatic sessions and those of people."""
+
 
 @dataclass(frozen=True)
 class TrajectoryEntry:
@@ -80,6 +89,11 @@ def readable_sessions(person: Person) -> SessionQuerySet:
     return sessions.exclude(tutor=person.pk)
 
 
+def sees_origins(person: Person) -> bool:
+    """Return whether the person may learn who held a session. Reviewers label without knowing it."""
+    return has_role(person, Role.RESEARCHER, Role.ADMIN)
+
+
 def readable_session(person: Person, session_id: UUID) -> Session:
     """Return a readable session with its problem, protocol and judgement. Raises Http404."""
     related = readable_sessions(person).select_related("problem__dataset", "protocol", "model", "judgement")
@@ -90,11 +104,16 @@ def blinded_events(session: Session) -> list[Event]:
     """Return the events as exported by people who may still have to review the session.
 
     Those about model drafts are left out, and so are the drafts of an automatic tutor, the warnings about drafts of the
-    tutor, and intended levels.
+    tutor, and intended levels. Pseudonyms, times and all that reveals who held the session are unknown.
     """
     shown = [event for event in session.events.all() if event.kind not in _ABOUT_DRAFTS]
     for event in shown:
-        event.data = {name: value for name, value in event.data.items() if name not in _AFTER_REVIEW}
+        event.by, event.at = "", None
+        event.data = {
+            name: None if name in _REVEALING else value
+            for name, value in event.data.items()
+            if name not in _AFTER_REVIEW + _OF_ONE_ORIGIN
+        }
     return shown
 
 

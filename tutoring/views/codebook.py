@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from accounts.roles import Role, requires_role
 from tutoring.checks import model_checker
 from tutoring.checks.checking import CheckDraft
-from tutoring.checks.draft_checker import Asked
+from tutoring.checks.draft_checker import PendingQuestion
 from tutoring.checks.level_cap import LEVEL_CAP, LEVEL_CAP_TITLE
 from tutoring.rules import Detection, UnknownRuleSetError, current_rule_set, rule_set, rule_set_versions
 from tutoring.views.requests import command, intended_level, person_of, text_field
@@ -41,16 +41,16 @@ def check_draft(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 @command
 def check_draft_with_model(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """Return the passages that the checker model finds in a draft. Fields: text, level, asked.
+    """Return the passages that the checker model finds in a draft. Fields: text, level, question.
 
-    Until the model has answered, `findings` is null and `asked` identifies the question. The page repeats the request
-    with this value until there is an answer, for 3 seconds at most.
+    Until the model has answered, `findings` is null and `question` identifies the open question. The page repeats the
+    request with this value until there is an answer, for 3 seconds at most.
     """
     check = _check_of(request, session_id)
-    basis = text_field(request, "asked")
-    found = check.ask_model(Asked(basis) if basis else None)
-    if isinstance(found, Asked):
-        return JsonResponse({"accepted": True, "findings": None, "asked": found.basis})
+    basis = text_field(request, "question")
+    found = check.model_findings(PendingQuestion(basis) if basis else None)
+    if isinstance(found, PendingQuestion):
+        return JsonResponse({"accepted": True, "findings": None, "question": found.basis})
     return JsonResponse({"accepted": True, "findings": _findings(check.text, found)})
 
 

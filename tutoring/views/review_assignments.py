@@ -111,15 +111,12 @@ def requested_filter(query: QueryDict) -> SessionFilter:
     needs = next((one for one in NEEDS if one == query.get("needs", NEEDS[0])), None)
     if needs is None:
         raise BadRequest(f"The parameter 'needs' must be one of: {', '.join(NEEDS)}.")
-    problem = query.get("problem", "").strip()
-    if "\0" in problem:
-        raise BadRequest("The parameter 'problem' contains a NUL character. Remove it.")
     return SessionFilter(
         needs=needs,
         origins=requested_origins(query),
         study=_requested_key(query, "study"),
         protocol=_requested_key(query, "protocol"),
-        problem=problem,
+        problem=query.get("problem", "").strip(),
         since=_requested_day(query, "since"),
         until=_requested_day(query, "until"),
     )

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET
 from accounts.paging import query_without_page
 from accounts.roles import Role, requires_role
 from benchmark.views.downloads import file_download
+from tutoring.checks.findings import may_see_findings
 from tutoring.models import AuditEntry, Review, ReviewOutcome, Session
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.agreement import (
@@ -33,7 +34,7 @@ from tutoring.review.slots import reviewable
 from tutoring.review.solve_rates import contrasts, counted_sessions, decided_outcome
 from tutoring.review.stored_figures import AGREEMENT, SOLVE_RATES
 from tutoring.rules import RuleSet, rule_set_versions
-from tutoring.trajectories.trajectory import readable_session
+from tutoring.trajectories.trajectory import readable_session, sees_origins
 from tutoring.views.requests import person_of
 from tutoring.views.review_pages import DEFERRED
 from tutoring.views.review_requests import (
@@ -291,5 +292,9 @@ def labels(_: HttpRequest) -> HttpResponse:
 @for_trajectory_readers
 def session_page(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Send a session as one HTML file: conversation, verdict, and the labels if both reviews are submitted."""
-    session = readable_session(person_of(request), session_id)
-    return file_download(standalone_page(session), "text/html", f"session-{session.pk}.html")
+    person = person_of(request)
+    session = readable_session(person, session_id)
+    page = standalone_page(
+        session, findings=may_see_findings(person, session), shows_facts=sees_origins(person)
+    )
+    return file_download(page, "text/html", f"session-{session.pk}.html")

@@ -18,7 +18,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.paging import query_without_page
-from accounts.roles import Role, has_role, requires_role, roles_of
+from accounts.roles import Role, requires_role, roles_of
+from tutoring.checks.findings import may_see_findings
 from tutoring.models import Flag, Review, ReviewOutcome, Session
 from tutoring.protocols import recorded_rules, verdict_rule
 from tutoring.replay.applicability import waiting_for as waiting_for_label
@@ -52,7 +53,7 @@ from tutoring.review.slots import (
 from tutoring.rules import current_rule_set, rule_set
 from tutoring.sessions.assignments import is_of_blind_study
 from tutoring.sessions.context import RefusedError
-from tutoring.trajectories.trajectory import readable_session
+from tutoring.trajectories.trajectory import readable_session, sees_origins
 from tutoring.views.requests import command_id, person_of, text_field
 from tutoring.views.review_pages import DEFERRED, chips, read_with_reviews
 from tutoring.views.review_requests import (
@@ -164,7 +165,13 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
         return render(
             request,
             "tutoring/review/reading.html",
-            {"reading": reading, "rule_set": rules, "own": found, "complete": complete},
+            {
+                "reading": reading,
+                "rule_set": rules,
+                "own": found,
+                "complete": complete,
+                "shows_facts": sees_origins(person_of(request)),
+            },
         )
     independent: list[Review] = []
     if found.adjudicates:
@@ -337,21 +344,23 @@ def _execute_with_labels(
 @for_trajectory_readers
 def compare(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Show the reviews of a session side by side. Raise Http404 before both independent reviews are submitted."""
-    session = readable_session(person_of(request), session_id)
+    person = person_of(request)
+    session = readable_session(person, session_id)
     complete = complete_reviews(session)
     requested = request.GET.get("rule_set", "")
     version = int(requested) if requested.isdecimal() else max(complete, default=0)
     reviews = complete.get(version, [])
     if not reviews:
         raise Http404("This session does not have both independent reviews yet.")
-    person = person_of(request)
-    sees_findings = has_role(person, Role.RESEARCHER, Role.ADMIN) or any(
-        review.reviewer_id == person.pk for review in reviews
-    )
-    reading = read_with_reviews(session, reviews, findings=sees_findings)
+    reading = read_with_reviews(session, reviews, findings=may_see_findings(person, session))
     review_outcome = ReviewOutcome.objects.filter(session=session, rule_set=version).first()
     return render(
         request,
         "tutoring/review/reading.html",
-        {"reading": reading, "rule_set": rule_set(version), "review_outcome": review_outcome},
+        {
+            "reading": reading,
+            "rule_set": rule_set(version),
+            "review_outcome": review_outcome,
+            "shows_facts": sees_origins(person),
+        },
     )

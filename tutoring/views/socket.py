@@ -184,11 +184,21 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.ticker = asyncio.get_running_loop().call_later(TICK_SECONDS, self._tick)
 
     async def _run(self) -> None:
-        """Send updates; close the socket, so that the page reconnects, if they cannot be read."""
+        """Send updates; close the socket if they cannot be read. The page reconnects unless the session is erased.
+
+        Raises OSError if the browser is gone.
+        """
         try:
             await self._send_updates()
+        except Session.DoesNotExist:
+            await self.close(NOT_FOUND)
         except DatabaseError as error:
             logger.error("the updates of a page cannot be read: %s", error)
+            await self.close(TRY_AGAIN_LATER)
+        except OSError:
+            raise
+        except Exception:
+            logger.exception("the updates of a page cannot be read")
             await self.close(TRY_AGAIN_LATER)
 
     async def _send_updates(self) -> None:

@@ -14,19 +14,21 @@ from tutoring.rules import current_rule_set, rule_set
 from tutoring.views.review_pages import read_with_reviews
 
 
-def standalone_page(session: Session) -> str:
+def standalone_page(session: Session, *, findings: bool, shows_facts: bool) -> str:
     """Return the HTML of a session: conversation, verdict, labels and findings.
 
-    Labels and findings are those of the newest rule set with both independent reviews, if there is one.
+    Labels are those of the newest rule set with both independent reviews, if there is one. `findings` says whether the
+    page shows findings with them, `shows_facts` whether events show pseudonyms, times, models and tokens.
     """
     complete = complete_reviews(session)
     version = max(complete, default=current_rule_set().version)
     reviews = complete.get(version, [])
-    reading = read_with_reviews(session, reviews, findings=bool(reviews))
+    reading = read_with_reviews(session, reviews, findings=findings and bool(reviews))
     return render_to_string(
         "tutoring/review/standalone.html",
         {
             "reading": reading,
+            "shows_facts": shows_facts,
             "rule_set": rule_set(version),
             "review_outcome": session.review_outcomes.filter(rule_set=version).first(),
             "styles": _styles(),

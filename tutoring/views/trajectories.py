@@ -32,6 +32,7 @@ from tutoring.trajectories.trajectory import (
     read_trajectory,
     readable_session,
     readable_sessions,
+    sees_origins,
 )
 from tutoring.views.requests import command_id, person_of, send_lines, text_field
 from tutoring.views.review_requests import for_trajectory_readers, requested_page
@@ -60,7 +61,7 @@ def _filtered(request: HttpRequest) -> SessionQuerySet:
     Filters: origin, state, outcome, q (text in problem or file), and those of `_with_origin_filters`.
     """
     sessions = readable_sessions(person_of(request))
-    if _sees_policies(request):
+    if sees_origins(person_of(request)):
         sessions = _with_origin_filters(request, sessions)
     if state := request.GET.get("state"):
         sessions = sessions.filter(state=state)
@@ -75,19 +76,14 @@ def _filtered(request: HttpRequest) -> SessionQuerySet:
         sessions = sessions.filter(
             Q(problem__title__icontains=text)
             | Q(problem__external_id__icontains=text)
-            | Q(source__icontains=text)
+            | Q(source__head__source__file__icontains=text)  # no other value: a run reveals the origin
         )
     return sessions
 
 
-def _sees_policies(request: HttpRequest) -> bool:
-    """Return whether the person may learn that a policy held a session. Reviewers label without knowing it."""
-    return has_role(person_of(request), Role.RESEARCHER, Role.ADMIN)
-
-
 def _origins(request: HttpRequest, origin: str) -> list[str]:
-    """Return the origins that the chosen one stands for."""
-    if _sees_policies(request) or origin not in (Session.Origin.TUTORED, Session.Origin.AUTOMATIC):
+    """Return the origins that this value of the filter selects."""
+    if sees_origins(person_of(request)) or origin not in (Session.Origin.TUTORED, Session.Origin.AUTOMATIC):
         return [origin]
     return [Session.Origin.TUTORED, Session.Origin.AUTOMATIC]
 
@@ -139,9 +135,9 @@ def trajectory_list(request: HttpRequest) -> HttpResponse:
             "origins": [
                 choice
                 for choice in Session.Origin.choices
-                if _sees_policies(request) or choice[0] != Session.Origin.AUTOMATIC
+                if sees_origins(person_of(request)) or choice[0] != Session.Origin.AUTOMATIC
             ],
-            "sees_policies": _sees_policies(request),
+            "sees_policies": sees_origins(person_of(request)),
             "states": Session.State.choices,
         },
     )
@@ -162,7 +158,7 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
         {
             "trajectory": read_trajectory(session, findings),
             "findings_shown": shown,
-            "sees_policies": _sees_policies(request),
+            "sees_policies": sees_origins(person_of(request)),
             "rule_check": latest_check(session) if shown else None,
             "findings": findings,
             "program_scores": session.program_scores.select_related("event", "judgement").order_by(
@@ -195,9 +191,9 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
     # Without findings for reviewers, who may still have to review these sessions.
     sees_findings = has_role(person_of(request), Role.RESEARCHER, Role.ADMIN)
     sees_hidden_tests = has_role(person_of(request), Role.RESEARCHER)
-    sees_policies = _sees_policies(request)
+    sees_policies = sees_origins(person_of(request))
     lines = to_lines(
-        sessions if sees_policies else map(_without_run, sessions),
+        sessions if sees_policies else map(_blinded, sessions),
         readable_reviews,
         recorded_checks if sees_findings else _no_rows,
         program_scores if sees_hidden_tests else _no_rows,
@@ -207,10 +203,11 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
     return send_lines(lines, name)
 
 
-def _without_run(session: Session) -> Session:
-    """Return the session without the run that it is a chain of, for readers who must not learn of it."""
+def _blinded(session: Session) -> Session:
+    """Return the session without its run and its end, which reveal who held it."""
     if session.origin == Session.Origin.AUTOMATIC:
         session.source = {}
+    session.closed_at = None
     return session
 
 

@@ -84,11 +84,11 @@ async function askModel(text, findings) {
   pending = controller;
   const timeout = setTimeout(() => controller.abort(), MODEL_PATIENCE);
   try {
-    const ask = (asked) => request(box.dataset.modelCheckUrl, text, controller.signal, asked);
-    let { findings: found, asked } = await ask("");
+    const ask = (question) => request(box.dataset.modelCheckUrl, text, controller.signal, question);
+    let { findings: found, question } = await ask("");
     while (found === null) {
       await new Promise((resolve) => setTimeout(resolve, MODEL_INTERVAL));
-      ({ findings: found, asked } = await ask(asked));
+      ({ findings: found, question } = await ask(question));
     }
     if (pending === controller && field.value === text && found.length > 0) {
       show(text, [...findings, ...found].sort((one, other) => one.start - other.start));
@@ -100,15 +100,15 @@ async function askModel(text, findings) {
   }
 }
 
-/** Return the `findings` of a check of the text; while a model is asked they are null and `asked` names the question. */
-async function request(url, text, signal, asked = "") {
+/** Return the `findings` of a check of the text; they are null while a model has not answered `question` yet. */
+async function request(url, text, signal, question = "") {
   const response = await fetch(url, {
     method: "POST",
     body: new URLSearchParams({
       csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value,
       text,
       level: form.elements.level?.value ?? "",
-      asked,
+      question,
     }),
     headers: { Accept: "application/json" },
     redirect: "error",

@@ -7,7 +7,7 @@ const MAX_DELAY = 15_000;
 const NOT_LOGGED_IN = 4401;
 const REFUSALS = {
   4403: "Your account no longer has the role tutor, so this page does not update.",
-  4404: "This session belongs to another tutor, so this page does not update.",
+  4404: "This session was erased or belongs to another tutor, so this page does not update.",
 };
 
 /**

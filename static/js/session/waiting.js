@@ -11,7 +11,7 @@ export function replyWait(line) {
   let furthest = 0; // characters of the longest text of the reply so far
   let timer;
 
-  function tell() {
+  function show() {
     line.textContent = wait === null ? "" : sentence();
   }
 
@@ -29,16 +29,16 @@ export function replyWait(line) {
   }
 
   return {
-    /** Take what the server says: `told` is null without a reply. */
-    update(told) {
+    /** Take the state of the wait from the server; null: no reply is awaited. */
+    update(state) {
       since = performance.now();
       if (wait === null) begun = since;
-      if (told === null) furthest = 0;
-      wait = told;
-      left = told?.gives_up_in ?? 0;
+      if (state === null) furthest = 0;
+      wait = state;
+      left = state?.gives_up_in ?? 0;
       clearInterval(timer);
-      if (told !== null) timer = setInterval(tell, 1000);
-      tell();
+      if (state !== null) timer = setInterval(show, 1000);
+      show();
     },
 
     /** Text has arrived; the reply has `length` characters now. A repeated beginning is not progress. */
@@ -49,7 +49,7 @@ export function replyWait(line) {
         furthest = length;
         if (wait?.limit) [since, left] = [begun, wait.limit];
       }
-      tell();
+      show();
     },
   };
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,26 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.utils import timezone
 
 from accounts.roles import Role
+from benchmark.models import Judgement, Problem
 from tests.tutoring.arms.arm_rows import store_arm, store_problems
+from tests.tutoring.arms.test_sessions import finished
 from tests.tutoring.conftest import PersonFactory
+from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tests.tutoring.review.browsing import client_of, whole
-from tests.tutoring.review.readings import reading, submit
+from tests.tutoring.review.readings import reading, recorded_session, submit
+from tutoring.actions import record_verdict
+from tutoring.arms.projection import project
 from tutoring.automatic_tutors.estimation import blinding_index
 from tutoring.automatic_tutors.figures import tutor_figures
 from tutoring.models import Event, Protocol, Review, Session
 from tutoring.models.payloads import MessageSent, TutorDraft, TutorTurn
 from tutoring.review.actions import ClaimNext
+from tutoring.review.slots import Origins
 from tutoring.rules import current_rule_set
+from tutoring.trajectories.record_schema import check_record
 
 pytestmark = pytest.mark.django_db
 SECRET = "A-PRIVATE-DIAGNOSIS"
@@ -57,8 +66,8 @@ def automatic() -> Session:
     return session
 
 
-def claimed(person: User) -> Review:
-    ClaimNext(person=person, command=uuid4(), origins="all").execute()
+def claimed(person: User, origins: Origins = "all") -> Review:
+    ClaimNext(person=person, command=uuid4(), origins=origins).execute()
     return Review.objects.get(reviewer=person, state=Review.State.OPEN)
 
 
@@ -98,6 +107,83 @@ def test_the_guess_is_stored_at_the_submission_and_gives_the_blinding_index(
     assert (arm.blinding.index, arm.blinding.answers) == (0.5, 2)
     assert arm.breach is not None
     assert (arm.breach.share, arm.breach.sessions) == (0, 1)
+
+
+@pytest.fixture
+def twins(alice: User, doubling: Problem, protocol: Protocol) -> dict[Origins, Session]:
+    """Return an automatic session, and one of a person with the same messages, replies and verdict."""
+    run, item = finished("session-verdict", doubling, WRONG, RIGHT)
+    [automatic] = project(run, [item])
+    person = SessionUnderTest(start(alice, doubling, protocol), alice)
+    replies = [WRONG, RIGHT]
+    for event in automatic.events.filter(kind=Event.Kind.MESSAGE):
+        message = event.payload_as(MessageSent)
+        assert message.mode is not None
+        person.say(message.text, mode=message.mode)
+        person.reply(replies.pop(0))
+    person.execute()
+    judgement = Judgement.objects.latest("pk")
+    judgement.state, judgement.verdict, judgement.passed, judgement.total = "done", "AC", 3, 3
+    judgement.result, judgement.finished_at = {"tests": []}, timezone.now()
+    judgement.save()
+    record_verdict(judgement)
+    about = dict.fromkeys(("policy", "judge_version", "isolation", "compiler"))
+    Judgement.objects.update(result={**about, "tests": []})
+    return {"people": person.refresh(), "automatic": automatic}
+
+
+def test_the_page_of_an_open_review_is_the_same_for_a_person_and_a_policy(
+    twins: dict[Origins, Session], person: PersonFactory
+) -> None:
+    pages = []
+    for origins, session in twins.items():
+        reviewer = person(origins, Role.REVIEWER)
+        review = claimed(reviewer, origins)
+        assert review.session_id == session.pk
+        page = whole(client_of(reviewer).get(review.get_absolute_url())).partition('<main id="main"')[2]
+        for key, name in ((review.pk, "REVIEW"), (session.pk, "SESSION")):
+            page = page.replace(str(key), name)
+        page = re.sub(r'name="(csrfmiddlewaretoken|command)" value="[^"]*"', "", page)
+        page = re.sub(r"Reserved until [^<]*", "", page)
+        pages.append(page)
+    assert "Here it is." in pages[0]
+    assert pages[0] == pages[1]
+
+
+def test_reviewers_see_no_facts_about_a_session_that_reveal_its_tutor(
+    twins: dict[Origins, Session], rita: User, rosa: User
+) -> None:
+    reader, researcher = client_of(rita), client_of(rosa)
+    for session in twins.values():
+        for address in (f"/trajectories/{session.pk}/", f"/trajectories/{session.pk}/page.html"):
+            shown, whole_record = whole(reader.get(address)), whole(researcher.get(address))
+            for fact in ("<dt>Total time</dt>", 'class="entry-when"'):
+                assert fact not in shown, (address, fact)
+            assert 'class="entry-when"' in whole_record
+            assert "<dt>Total time</dt>" in whole_record
+        address = f"/trajectories/{session.pk}/"
+        assert "<dt>Closed</dt>" not in whole(reader.get(address))
+        assert "<dt>Closed</dt>" in whole(researcher.get(address))
+
+
+def test_reviewers_find_and_export_both_sessions_alike(twins: dict[Origins, Session], rita: User) -> None:
+    reviewer = client_of(rita)
+    imported = recorded_session(str(uuid4()), ["A hint."], source={"file": "PALINDROME.json"})
+    assert str(imported.pk) in whole(reviewer.get("/trajectories/", {"q": "palindrome"}))
+    for text in ("item", "run", "head"):
+        assert "No trajectory matches" in whole(reviewer.get("/trajectories/", {"q": text})), text
+    assert "2 found" in whole(reviewer.get("/trajectories/", {"q": "doubling"}))
+    person, policy = (
+        json.loads(whole(reviewer.get(f"/trajectories/{session.pk}/export.jsonl")))
+        for session in twins.values()
+    )
+    check_record(person)
+    own = ("id", "tutor", "opened_at", "language_model")
+    assert {**person, **dict.fromkeys(own), "events": []} == {**policy, **dict.fromkeys(own), "events": []}
+    for event in (*person["events"], *policy["events"]):
+        event["data"].pop("judgement", None)  # a number of a row
+        event["data"].pop("code", None)  # the stored generation has no line break at its end
+    assert person["events"] == policy["events"]
 
 
 def test_exports_hold_drafts_decisions_and_guesses(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
@@ -16,6 +17,7 @@ from benchmark.models import Problem
 from tests.tutoring.review.browsing import client_of, post, whole
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
+from tutoring.checks.checking import check_session
 from tutoring.models import AuditEntry, Protocol, Review, Session
 from tutoring.protocols import freeze, rules_of
 from tutoring.rules import current_rule_set
@@ -294,6 +296,18 @@ def test_a_session_as_one_page_is_self_contained(recorded: SessionFactory, rita:
     assert not re.search(r'<(script|link|img)|url\((?!#)|src="', page)
     for shown in ("Use a &lt;b&gt;heap&lt;/b&gt;.", "print", "Review 1", "Look.", "--accent", ".findings"):
         assert shown in page
+
+
+def test_a_session_as_one_page_shows_findings_to_its_reviewers_and_researchers(
+    recorded: SessionFactory, rita: User, rolf: User, judy: User, rosa: User
+):
+    session = recorded("Solve it.", "You misunderstand the problem: it wants the minimum, not the maximum.")
+    explanation = check_session(session).findings.earliest("pk").explanation
+    review(rita, "F1")
+    review(rolf, "F1")
+    for reader, sees_findings in ((judy, False), (rita, True), (rosa, True)):
+        page = whole(client_of(reader).get(f"/trajectories/{session.pk}/page.html"))
+        assert (explanation in html.unescape(page)) == sees_findings, reader
 
 
 def test_assignment_on_the_queue_page(recorded: SessionFactory, rolf: User, ada: User):

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_named_problem
-from tutoring.checks.checking import MAXIMUM_CHECKED
 from tutoring.checks.contexts import problem_context
 from tutoring.rules import Detection, MessageContext
 from tutoring.rules.detectors import detect
+from tutoring.sessions.dialogue import MAXIMUM_MESSAGE
 
 
 class WrittenDraft(NamedTuple):
@@ -94,9 +94,9 @@ def _draft(row: object, place: str, program: str) -> WrittenDraft:
     text, own = row.get("text"), row.get("program", program)
     if not isinstance(text, str) or not isinstance(own, str):
         raise CommandError(f'{place}: "text" and "program" must be texts, and "text" is required.')
-    if len(text) > MAXIMUM_CHECKED:
+    if len(text) > MAXIMUM_MESSAGE:
         raise CommandError(
-            f"{place} has {len(text):,} characters; at most {MAXIMUM_CHECKED:,} can be checked."
+            f"{place} has {len(text):,} characters; at most {MAXIMUM_MESSAGE:,} can be checked."
         )
     return WrittenDraft(text, own)
 

@@ -98,7 +98,7 @@ def _write_pages(sessions: SessionQuerySet, folder: Path) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for session in sessions.iterator(CHUNK):
         path = folder / f"session-{session.pk}.html"
-        path.write_text(standalone_page(session), encoding="utf-8")
+        path.write_text(standalone_page(session, findings=True, shows_facts=True), encoding="utf-8")
         yield path
 
 
