@@ -371,6 +371,21 @@ def test_the_page_erases_after_a_confirmation(alice: User, ada: User, doubling: 
     assert [one.pk for one in WithdrawnSession.objects.all()] == [session.pk]
 
 
+def test_an_import_of_an_older_export_skips_the_erased_session(
+    alice: User, bob: User, doubling: Problem, tmp_path: Path
+):
+    erased, other = hold(alice, doubling, CANARY, WRONG), hold(bob, doubling, "Think.", WRONG)
+    export = tmp_path / "export.jsonl"
+    with export.open("w") as file:
+        call_command("export_trajectories", stdout=file)
+    withdraw_consent(alice, None)
+    out = io.StringIO()
+    call_command("import_trajectories", str(export), stdout=out)
+    assert f"not imported, session {erased.pk} was erased here" in out.getvalue()
+    assert Session.objects.get() == other
+    assert CANARY not in rows_of_all_tables()
+
+
 def test_the_next_session_needs_a_new_consent(alice: User, doubling: Problem, protocol: Protocol):
     hold(alice, doubling, CANARY, WRONG)
     withdraw_consent(alice, None)
