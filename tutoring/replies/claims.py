@@ -65,7 +65,8 @@ def _claim(session: Session, reply_id: int, price: Price | None) -> Reply | None
     if before:
         _record_restart(session, reply, before, "the streamer was lost", shown_text(reply, before))
     if reply.attempt > MAXIMUM_ATTEMPTS:
-        fail_row(session, reply, "unknown", "given up after several lost attempts", ModelAnswer())
+        given_up = "given up after several lost attempts"
+        fail_row(session, reply, "unknown", given_up, ModelAnswer(), called=False)
         return None
     reply.started_at = now
     reply.first_text_at = None
