@@ -23,7 +23,7 @@ from tests.tutoring.dialogues import WRONG, SessionUnderTest, start
 from tests.tutoring.review.browsing import client_of
 from tutoring.actions import CloseSession, InsertDraft, RequestDraft
 from tutoring.effort.projection import project_effort
-from tutoring.models import DraftRequest, Event, Protocol, Session
+from tutoring.models import DraftRequest, Event, Protocol, Reply, Session
 from tutoring.models.payloads import MessageSent, ModelDraft
 from tutoring.protocols import PRESETS, rules_of
 from tutoring.replies.model_drafts import claim_drafts, write_draft
@@ -247,6 +247,18 @@ def test_without_a_draft_the_page_says_why_and_the_tutor_goes_on(
     with pytest.raises(RefusedError, match="no draft for the next message"):
         insert(drafted)
     drafted.say("My own words.")
+
+
+@pytest.mark.parametrize(("case", "unknown"), [("access", 0), ("server", 1), ("bug", 1)])
+def test_ledger_and_effort_agree_on_the_cost_of_a_failed_draft(
+    drafted: SessionUnderTest, case: str, unknown: int
+) -> None:
+    write(drafted, *FAILURES[case][0])
+    recorded = DailySpend.objects.filter(model_spec="openai:a-tutor")
+    assert sum(row.calls_of_unknown_cost for row in recorded) == unknown
+    Reply.objects.update(price={"input": 0.0, "output": 0.0})
+    CloseSession(session_id=drafted.pk, person=drafted.tutor, command=uuid4(), reason="Enough.").execute()
+    assert project_effort(drafted.refresh()).microdollars == (None if unknown else 0)
 
 
 def test_a_provider_that_hangs_ends_after_the_timeout(drafted: SessionUnderTest, settings: Any) -> None:

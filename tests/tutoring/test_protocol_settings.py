@@ -19,11 +19,13 @@ from django.utils import timezone
 from benchmark.functional import Signature
 from benchmark.models import Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, model, start
-from tutoring.actions import ConsentMissingError, StartSession, StopReply
+from tutoring.actions import CloseSession, ConsentMissingError, StartSession, StopReply
 from tutoring.checks.checking import check_session
 from tutoring.models import Consent, Event, Protocol, Reply
 from tutoring.models.payloads import SessionOpened
 from tutoring.protocols import RulesError, freeze, rules_of
+from tutoring.replies.endings import fail_reply
+from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.pieces import Delta
 from tutoring.replies.streamer import FLUSH_INTERVAL, ActiveReply
 from tutoring.review.content import labelled_messages
@@ -205,6 +207,28 @@ def test_debrief_is_out_of_protocol(session: SessionUnderTest):
     client.force_login(session.tutor)
     page = client.get(f"/sessions/{session.pk}/").content.decode()
     assert page.count(">debrief<") == 2
+
+
+def test_reply_that_failed_before_the_end_is_not_requested_after_it(session: SessionUnderTest):
+    session.ask_and_get(WRONG)
+    session.say(mode="code")
+    fail_reply(session.claim(), "server", "broken", ModelAnswer())
+    CloseSession(session_id=session.pk, person=session.tutor, command=uuid4(), reason="stuck").execute()
+    client = Client()
+    client.force_login(session.tutor)
+
+    def ask_again() -> int:
+        form, as_page = {"command": str(uuid4())}, {"Accept": "application/json"}
+        return client.post(f"/sessions/{session.pk}/again/", form, headers=as_page).status_code
+
+    assert ask_again() == 409
+    assert "Your last message has no reply" not in client.get(f"/sessions/{session.pk}/").content.decode()
+    session.say("What did you learn?", mode="debrief")
+    fail_reply(session.claim(), "server", "broken", ModelAnswer())
+    assert ask_again() == 200
+    session.reply(RIGHT)
+    assert session.events()[-1].out_of_protocol
+    assert session.refresh().code_generations == 1
 
 
 @pytest.mark.usefixtures("sandbox")

@@ -26,17 +26,19 @@ from benchmark.models import DailySpend, LanguageModel, Problem
 from benchmark.providers import Completed, TokenUsage
 from tests.fake_providers import FakeProviders, Script
 from tests.tutoring.dialogues import TALK, SessionUnderTest, model, start
-from tutoring.actions import AskAgain
+from tutoring.actions import AskAgain, CloseSession
 from tutoring.checks import model_checking
-from tutoring.models import Draft, Event, Protocol, Reply, RuleCheck, Session
+from tutoring.effort.projection import project_efforts
+from tutoring.models import Draft, Event, Protocol, Reply, RuleCheck, Session, SessionEffort
 from tutoring.protocols import freeze, rules_of
 from tutoring.replies.claimed_reply import ClaimedReply
-from tutoring.replies.claims import claim_replies, restart_reply
+from tutoring.replies.claims import MAXIMUM_ATTEMPTS, claim_replies, restart_reply
 from tutoring.replies.endings import fail_reply, finish_reply, persist_answer
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.pieces import Delta, append_deltas
 from tutoring.replies.streamer import ActiveReply, Streamer
 from tutoring.sessions.context import RefusedError
+from tutoring.sessions.spending import SPENDING_LIMIT
 
 TYPED = {"input": 1000.0, "output": 2000.0}
 COST = 10 * 1000 + 5 * 2000
@@ -108,7 +110,7 @@ def test_another_reply_is_refused_under_a_cap_and_the_next_day_it_is_free(
     priced: SessionUnderTest, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     priced.say()
-    fail_reply(priced.claim(), kind="server", message="broken", answer=ModelAnswer())
+    fail_reply(priced.claim(), kind="rate_limit", message="refused", answer=ModelAnswer())
     assert not DailySpend.objects.exists()
     ledger.record(
         Account("openai:hidden-model-name", Price(TYPED["input"], TYPED["output"])), [Spending(1, 1000, 0)]
@@ -125,6 +127,43 @@ def test_another_reply_is_refused_under_a_cap_and_the_next_day_it_is_free(
     monkeypatch.setattr(caps, "today", tomorrow.date)
     ask_again()
     assert Reply.objects.filter(state=Reply.State.QUEUED).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "arrived", "unknown"),
+    [
+        ("timeout", "", 1),
+        ("server", "", 1),
+        ("rate_limit", "Hm.", 1),
+        ("rate_limit", "", 0),
+        (SPENDING_LIMIT, "", 0),
+    ],
+)
+def test_ledger_and_effort_agree_on_the_cost_of_a_failed_reply(
+    priced: SessionUnderTest, kind: str, arrived: str, unknown: int
+) -> None:
+    priced.say()
+    priced.reply(TALK)
+    priced.say()
+    fail_reply(priced.claim(), kind=kind, message="broken", answer=ModelAnswer(arrived))
+    assert spent() == (1, COST, unknown)
+    assert effort_after_the_end(priced) == (None if unknown else COST)
+
+
+def test_a_reply_that_is_given_up_costs_its_lost_attempts_alone(priced: SessionUnderTest) -> None:
+    priced.say()
+    for _ in range(MAXIMUM_ATTEMPTS):
+        priced.claim()
+        Reply.objects.update(lease_until=timezone.now() - timedelta(1))
+    assert claim_replies(10) == []
+    assert spent() == (0, 0, MAXIMUM_ATTEMPTS)
+
+
+def effort_after_the_end(session: SessionUnderTest) -> int | None:
+    """Close the session, and return its micro-dollars; None: unknown."""
+    CloseSession(session_id=session.pk, person=session.tutor, command=uuid4(), reason="stuck").execute()
+    project_efforts()
+    return SessionEffort.objects.get().microdollars
 
 
 def test_free_models_continue_under_a_cap(alice: User, doubling: Problem, protocol: Protocol) -> None:
@@ -248,7 +287,7 @@ def test_the_ledger_equals_the_sum_of_the_replies_of_sessions(
             if move in ("fail", "break"):
                 arrived = ModelAnswer("Hm." if move == "break" else "")
                 broken += move == "break"
-                fail_reply(claimed, kind="server", message="broken", answer=arrived)
+                fail_reply(claimed, kind="rate_limit", message="refused", answer=arrived)
                 AskAgain(session_id=priced.pk, person=priced.tutor, command=uuid4()).execute()
                 claimed = priced.claim()
                 show(claimed, "Hm.")
@@ -262,10 +301,12 @@ def test_the_ledger_equals_the_sum_of_the_replies_of_sessions(
             round(1e6 * price.of(one["input_tokens"], one["output_tokens"], one["cached_input_tokens"] or 0))
             for one in known
         )
+        unknown = len(usages) - len(known) + broken
         if usages or broken:
-            assert spent() == (len(usages), expected, len(usages) - len(known) + broken)
+            assert spent() == (len(usages), expected, unknown)
         else:
             assert not DailySpend.objects.exists()
+        assert effort_after_the_end(priced) == (None if unknown else expected)
         transaction.set_rollback(True)
 
 

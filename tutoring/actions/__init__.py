@@ -16,6 +16,7 @@ from tutoring.actions.messages import (
     StopReply,
     consent_of,
     has_scripted_student,
+    next_number,
 )
 from tutoring.actions.model_drafts import InsertDraft, RequestDraft
 
@@ -37,6 +38,7 @@ __all__ = [
     "close_expired",
     "consent_of",
     "has_scripted_student",
+    "next_number",
     "record_verdict",
     "verdict_of",
 ]

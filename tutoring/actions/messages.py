@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -77,6 +78,15 @@ class AcceptConsent:
         return consent
 
 
+def next_number(earlier: Iterable[Session]) -> int:
+    """Return the number of the session that follows a tutor's sessions on a problem under one protocol and model.
+
+    It follows the last session that is stored: erased sessions before it count for the limit, but if all are erased,
+    nothing names their tutor any more, and the numbers begin at 1 again.
+    """
+    return 1 + max((session.number or 0 for session in earlier), default=0)
+
+
 @dataclass(frozen=True)
 class StartSession:
     """An action that opens a session with a model on a problem.
@@ -139,7 +149,7 @@ class StartSession:
             raise RefusedError(
                 "You have an open session on this problem. Finish it before you start another."
             )
-        number = earlier.count() + 1
+        number = next_number(earlier)
         if number > rules.sessions and not self.training:
             raise RefusedError(f"All {rules.sessions} sessions on this problem are used.")
         now = timezone.now()

@@ -6,14 +6,13 @@ import hashlib
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean
 from uuid import UUID
 
 from benchmark.methods import Chain, PlannedRun, SettingsError
 from tutoring.arms.human_sessions import ErasedMessagesError
 from tutoring.models import Event, Review, ReviewOutcome, Session
 from tutoring.models.payloads import MessageSent
-from tutoring.review.content import COMPLIANT, Content
+from tutoring.review.content import COMPLIANT, Content, settled_level
 
 HINTS = "sham_hints"
 """The key of the drawn hints in the record of a run: for each problem, for each chain, primary keys of events."""
@@ -108,12 +107,7 @@ def reviewed_hints(dataset: int) -> list[Hint]:
     return hints
 
 
-def _settled_level(reviews: Sequence[Review], seq: int) -> int:
-    """Return the level of a message: that of the adjudication, else the mean of the two reviews, rounded; 0 unknown."""
-    decisive = [review for review in reviews if review.slot == Review.ADJUDICATION] or list(reviews)
-    levels = [
-        level
-        for review in decisive
-        if (level := Content.from_json(review.content).labels(seq).level) is not None
-    ]
-    return round(mean(levels)) if levels else 0
+def _settled_level(reviews: Sequence[Review], seq: int) -> int | None:
+    """Return the level of a message by the adjudication, else by both reviews; None: unknown."""
+    decisive = [review for review in reviews if review.slot == Review.ADJUDICATION] or reviews
+    return settled_level(Content.from_json(review.content).labels(seq).level for review in decisive)

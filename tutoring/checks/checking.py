@@ -15,7 +15,7 @@ from tutoring.checks.contexts import draft_context, message_contexts
 from tutoring.checks.draft_checker import PendingQuestion, findings_by_model
 from tutoring.checks.findings import GENERATION_LIMIT, to_finding
 from tutoring.checks.level_cap import cap_findings, cap_warnings, levels_above_cap
-from tutoring.checks.recording import basis_of, record_check
+from tutoring.checks.recording import basis_of, record_check, repeat_check
 from tutoring.models import DraftWarning, Event, Finding, Reply, RuleCheck, Session
 from tutoring.models.payloads import DraftCheckRecord, MessageSent, ReplyFinished
 from tutoring.protocols import PRESETS, Rules, recorded_rules, rules_of_session
@@ -179,7 +179,7 @@ def check_session(session: Session) -> RuleCheck:
     """Run the detectors on a recorded session and store their findings under the current rule set.
 
     The debrief is excluded, because no rule applies to it. If the rules, the detectors, the problem and the session are
-    unchanged since an earlier check, return that check.
+    those of an earlier check, return that one as the latest; see `repeat_check`.
     """
     events = [event for event in session.events.all() if not event.out_of_protocol]
     recorded = recorded_rules(session)
@@ -199,8 +199,7 @@ def check_session(session: Session) -> RuleCheck:
         len(events),
         *capped,
     )
-    existing = session.rule_checks.filter(basis=basis).first()
-    if existing is not None:
+    if (existing := repeat_check(session, basis)) is not None:
         return existing
     findings = [
         to_finding(event, detection)

@@ -25,7 +25,7 @@ from benchmark.providers import (
 from tutoring.checks import model_checker
 from tutoring.checks.contexts import message_contexts
 from tutoring.checks.findings import to_finding
-from tutoring.checks.recording import basis_of, record_check
+from tutoring.checks.recording import basis_of, record_check, repeat_check
 from tutoring.models import RuleCheck, Session
 from tutoring.models.payloads import MessageSent
 from tutoring.rules import current_rule_set
@@ -40,9 +40,9 @@ def check_session_with_model(session: Session, model: LanguageModel) -> RuleChec
     """Check every message of the tutor with the model and store its answers as findings. The check freezes the row.
 
     If the same model with the same parameters has checked the same session with the same prompts, return that check
-    without a call. Raise CapReachedError before a call that a spending cap refuses, ProviderError if a call fails
-    permanently, and UnreadableAnswerError for an answer of another form. No check is stored then; the ledger has
-    the calls that were paid for.
+    as the latest without a call. Raise CapReachedError before a call that a spending cap refuses, ProviderError if a
+    call fails permanently, and UnreadableAnswerError for an answer of another form. No check is stored then; the
+    ledger has the calls that were paid for.
     """
     rules = current_rule_set()
     events = [event for event in session.events.all() if not event.out_of_protocol]
@@ -53,8 +53,7 @@ def check_session_with_model(session: Session, model: LanguageModel) -> RuleChec
     # Checks with the provider's default sampling have the basis that they had before models were rows.
     caller = [str(spec), model.parameters] if model.parameters else str(spec)
     basis = basis_of(caller, detectors, prompt_hash, problem and problem.content_hash, len(events))
-    existing = session.rule_checks.filter(basis=basis).first()
-    if existing is not None:
+    if (existing := repeat_check(session, basis)) is not None:
         return existing
     contexts = list(message_contexts(session, events, "right_or_wrong"))
     prompts = [

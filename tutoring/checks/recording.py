@@ -1,4 +1,4 @@
-"""Recording of checks: one `RuleCheck` with its findings for each session and basis."""
+"""Recording of checks: a `RuleCheck` with its findings for each change of the inputs of a session's check."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from tutoring.models import Finding, RuleCheck, Session
 from tutoring.rules import RuleSet
@@ -26,10 +27,39 @@ def record_check(
     If another process has stored a check with the same basis meanwhile, return that one and store nothing.
     """
     columns |= {"rule_set": rules.version, "rule_set_hash": rules.content_hash}
+    return _store_as_latest(RuleCheck(session=session, basis=basis, **columns), findings)
+
+
+def repeat_check(session: Session, basis: str) -> RuleCheck | None:
+    """Return a check of the session with this basis as the latest by its detectors or model; None without one.
+
+    If a check with another basis has replaced its findings, a copy of it is stored.
+    """
+    earlier = session.rule_checks.filter(basis=basis).first()
+    if earlier is None or _latest_like(earlier) == earlier:
+        return earlier
+    findings = list(earlier.findings.all())
+    for row in (earlier, *findings):
+        row.pk, row._state.adding = None, True
+    earlier.checked_at = timezone.now()
+    return _store_as_latest(earlier, findings)
+
+
+def _latest_like(check: RuleCheck) -> RuleCheck | None:
+    """Return the latest stored check of the session by the detectors or model of this check."""
+    alike = RuleCheck.objects.filter(session=check.session, model=check.model)
+    return alike.order_by("-checked_at", "-pk").first()
+
+
+def _store_as_latest(check: RuleCheck, findings: Sequence[Finding]) -> RuleCheck:
+    """Store an unsaved check with its unsaved findings unless the latest one has its basis; return the latest."""
     with transaction.atomic():
-        check, created = RuleCheck.objects.get_or_create(session=session, basis=basis, defaults=columns)
-        if created:
-            for finding in findings:
-                finding.rule_check = check
-            Finding.objects.bulk_create(findings)
+        Session.objects.lock(check.session_id)
+        latest = _latest_like(check)
+        if latest is not None and latest.basis == check.basis:
+            return latest
+        check.save()
+        for finding in findings:
+            finding.rule_check = check
+        Finding.objects.bulk_create(findings)
     return check

@@ -73,9 +73,13 @@ def _check_text(value: object, longest: int | None, name: str) -> None:
 
 def store_records(session: Session, records: list[dict[str, Any]]) -> int:
     """Store the validated records that are new to this database. Return their number."""
-    known = set(session.rule_checks.values_list("basis", flat=True))
+    known = set(session.rule_checks.values_list("basis", "checked_at"))
     events = {event.seq: event for event in session.events.all()}
-    new = [record for record in records if record["basis"] not in known]
+    new = [
+        record
+        for record in records
+        if (record["basis"], datetime.fromisoformat(record["checked_at"])) not in known
+    ]
     for record in new:
         check = RuleCheck.objects.create(
             session=session,

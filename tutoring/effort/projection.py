@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from django.db.models import QuerySet
 
 from benchmark.model_calls.budget import Spending
-from benchmark.model_calls.ledger import Account
 from benchmark.models.spending import MICRO
 from tutoring.effort.minutes import active_time
 from tutoring.models import DraftCheckRequest, Event, Reply, Session, SessionEffort
-from tutoring.models.payloads import ModelDraft, ReplyFinished
-from tutoring.sessions.spending import account_of_reply
+from tutoring.models.payloads import ModelDraft, ReplyFailed, ReplyFinished, ReplyRestarted, TokenUsage
+from tutoring.sessions.spending import account_of_reply, may_be_billed
 
-VERSION = 1
+VERSION = 2
 """The version of the derivation. With a new version, workers derive all rows again."""
 
 AT_ONCE = 20
@@ -62,31 +61,36 @@ def project_effort(session: Session) -> SessionEffort:
 
 def _microdollars(session: Session, events: Sequence[Event]) -> int | None:
     """Return the cost of the session's draft checks, model drafts, and replies outside the debrief; None: unknown."""
-    replies = {reply.pk: reply for reply in Reply.objects.filter(session=session)}
     checks = session.draft_check_requests.exclude(state=DraftCheckRequest.State.WAITING)
-    costs = list(checks.values_list("microdollars", flat=True))
-    if None in costs:
-        return None
-    total = sum(cost or 0 for cost in costs)
+    costs = [*checks.values_list("microdollars", flat=True), *_costs_of_drafts(events)]
+    replies = {reply.pk: reply for reply in Reply.objects.filter(session=session)}
+    for key, call in _calls_for_replies(events):
+        reply = replies.get(key or 0)
+        costs.append(account_of_reply(session, reply).microdollars(call) if reply else None)
+    return None if None in costs else sum(cost or 0 for cost in costs)
+
+
+def _costs_of_drafts(events: Sequence[Event]) -> Iterator[int | None]:
+    """Yield the micro-dollars of each model draft; None: unknown."""
     for event in events:
-        if event.kind == Event.Kind.REPLY_FAILED and not event.out_of_protocol:
-            return None  # what the provider bills for it is unknown
         if event.kind == Event.Kind.MODEL_DRAFT:
-            cost = event.payload_as(ModelDraft).cost
-            if cost is None:
-                return None
-            total += round(cost * MICRO)
-        if event.kind != Event.Kind.REPLY or event.out_of_protocol:
+            draft = event.payload_as(ModelDraft)
+            broken_off = draft.error_kind and may_be_billed(draft.error_kind)
+            yield None if draft.cost is None or broken_off else round(draft.cost * MICRO)
+
+
+def _calls_for_replies(events: Sequence[Event]) -> Iterator[tuple[int | None, Spending]]:
+    """Yield each call outside the debrief that may be billed, with the key of its reply, as the ledger counts it."""
+    for event in events:
+        if event.out_of_protocol:
             continue
-        payload = event.payload_as(ReplyFinished)
-        reply = replies.get(payload.reply or 0)
-        usage = payload.usage
-        account: Account | None = account_of_reply(session, reply) if reply else None
-        if account is None or usage is None:
-            return None
-        call = Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
-        cost = account.microdollars(call)
-        if cost is None:
-            return None
-        total += cost
-    return total
+        match event.payload:
+            case ReplyFinished(reply=key, usage=TokenUsage() as usage):
+                yield (
+                    key,
+                    Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens),
+                )
+            case ReplyFinished(reply=key) | ReplyRestarted(reply=key):
+                yield key, Spending(calls_broken_off=1)
+            case ReplyFailed() as failed if may_be_billed(failed.error_kind, failed.partial_text):
+                yield failed.reply, Spending(calls_broken_off=1)

@@ -26,7 +26,8 @@ class RuleCheckQuerySet(models.QuerySet["RuleCheck"]):
 class RuleCheck(AppendOnlyModel):
     """One check of a session by the detectors or by a model.
 
-    `basis` identifies the inputs of the check. A session is checked once for each basis.
+    `basis` identifies the inputs of the check. Equal inputs give equal findings: if the latest check by the same
+    detectors or model has other inputs, a copy of the earlier check is stored as the latest.
     """
 
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="rule_checks")
@@ -60,7 +61,11 @@ class RuleCheck(AppendOnlyModel):
 
     class Meta:
         ordering = ["session", "-pk"]
-        constraints = [models.UniqueConstraint(fields=["session", "basis"], name="rule_check_once_per_basis")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session", "basis", "checked_at"], name="rule_check_once_per_basis_and_time"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"check of {self.session_id} under rule set {self.rule_set}"

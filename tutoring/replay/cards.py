@@ -7,7 +7,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import mean
 from typing import Literal
 
 from benchmark.models import Problem
@@ -16,7 +15,7 @@ from tutoring.arms.control_policies import NOT_CORRECT, TRY_AGAIN
 from tutoring.models import Event, Review, Session
 from tutoring.models.payloads import AnyPayload, MessageSent, ReplyFinished
 from tutoring.protocols import recorded_rules
-from tutoring.review.content import Content, MessageLabels, decided_content
+from tutoring.review.content import Content, MessageLabels, decided_content, settled_level
 from tutoring.rules import rule_set
 from tutoring.sessions.dialogue import messages_of
 from tutoring.sessions.programs import distance, program_tokens
@@ -139,16 +138,15 @@ class _Settled:
         self._adjudicated = adjudicated
 
     def __call__(self, seq: int) -> MessageLabels:
-        """Return the adjudicated labels, else those of both reviews: common clauses and stage, the mean level."""
+        """Return the adjudicated labels, else those of both reviews: common clauses and stage, `settled_level`."""
         decided = self._decided.labels(seq)
         if self._adjudicated:
             return decided
         both = [content.labels(seq) for content in self._independent]
-        levels = [one.level for one in both if one.level is not None]
         return replace(
             decided,
             clauses=tuple(code for code in both[0].clauses if code in both[1].clauses),
-            level=round(mean(levels)) if levels else None,
+            level=settled_level(one.level for one in both),
             stage=both[0].stage if both[0].stage == both[1].stage else "",
         )
 

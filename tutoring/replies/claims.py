@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
@@ -41,14 +42,15 @@ def claim_replies(limit: int, written: Collection[int] = ()) -> list[ClaimedRepl
     claimed = []
     candidates = Reply.objects.exclude(pk__in=written).claimable(timezone.now()).order_by("pk")
     for pk, session_id in candidates.values_list("pk", "session_id")[:limit]:
-        # The first look-up loads the listed prices, which takes too long for a transaction.
-        price = account_of(Session.objects.select_related("model").get(pk=session_id)).price
-        with transaction.atomic():
-            # The session is locked first, as in every action, so that no two writers block each other.
-            session = Session.objects.get_locked(session_id)
-            if (reply := _claim(session, pk, price)) is not None:
-                claimed.append(_claimed(session, reply))
-                logger.info("reply claimed", **claimed[-1].log_fields)
+        with contextlib.suppress(Session.DoesNotExist):  # sessions may be erased meanwhile
+            # The first look-up loads the listed prices, which takes too long for a transaction.
+            price = account_of(Session.objects.select_related("model").get(pk=session_id)).price
+            with transaction.atomic():
+                # The session is locked first, as in every action, so that no two writers block each other.
+                session = Session.objects.get_locked(session_id)
+                if (reply := _claim(session, pk, price)) is not None:
+                    claimed.append(_claimed(session, reply))
+                    logger.info("reply claimed", **claimed[-1].log_fields)
     return claimed
 
 
@@ -65,7 +67,8 @@ def _claim(session: Session, reply_id: int, price: Price | None) -> Reply | None
     if before:
         _record_restart(session, reply, before, "the streamer was lost", shown_text(reply, before))
     if reply.attempt > MAXIMUM_ATTEMPTS:
-        fail_row(session, reply, "unknown", "given up after several lost attempts", ModelAnswer())
+        given_up = "given up after several lost attempts"
+        fail_row(session, reply, "unknown", given_up, ModelAnswer(), called=False)
         return None
     reply.started_at = now
     reply.first_text_at = None

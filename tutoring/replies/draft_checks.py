@@ -18,7 +18,6 @@ from benchmark.model_calls.catalogue import CatalogueError
 from benchmark.model_calls.ledger import Account
 from benchmark.models.owners import new_owner
 from benchmark.providers import (
-    REFUSED,
     Message,
     ModelReply,
     ModelSpecError,
@@ -35,6 +34,7 @@ from tutoring.models import DraftCheckRequest, Session
 from tutoring.protocols import rules_of_session
 from tutoring.replies.model_drafts import OpenProvider
 from tutoring.rules import RuleSet
+from tutoring.sessions.spending import may_be_billed
 
 logger = logging.getLogger(__name__)
 
@@ -113,8 +113,8 @@ async def _ask(check: _Check, open_provider: OpenProvider) -> None:
             messages = [Message("user", check.question.prompt)]
             reply = await complete(provider, spec.model, messages, parameters, retry=RetryPolicy(attempts=1))
     except (ProviderError, TimeoutError) as error:
-        billed = not (isinstance(error, ProviderError) and error.kind in REFUSED)
         kind = error.kind if isinstance(error, ProviderError) else "timeout"
+        billed = may_be_billed(kind)
         logger.warning("draft check %s failed: %s", check.row.pk, kind)
     finally:
         await asyncio.shield(sync_to_async(_store)(check, reply, billed))

@@ -28,7 +28,7 @@ from tutoring.sessions.dialogue import without_program_text
 from tutoring.sessions.generations import program_of
 from tutoring.sessions.masking import masked_spans
 from tutoring.sessions.recording import append_event, queue_reply
-from tutoring.sessions.spending import account_of_reply
+from tutoring.sessions.spending import account_of_reply, may_be_billed
 
 logger = structlog.get_logger(__name__)
 
@@ -155,8 +155,10 @@ def fail_reply(claimed: ClaimedReply, kind: str, message: str, answer: ModelAnsw
             fail_row(session, reply, kind, message, answer)
 
 
-def fail_row(session: Session, reply: Reply, kind: str, message: str, answer: ModelAnswer) -> None:
-    """End a reply of a locked session as failed."""
+def fail_row(
+    session: Session, reply: Reply, kind: str, message: str, answer: ModelAnswer, *, called: bool = True
+) -> None:
+    """End a reply of a locked session as failed. `called` says whether this attempt has called the model."""
     shown_from, late_by = _lateness(reply, answer)
     payload = ReplyFailed(
         reply=reply.pk,
@@ -168,7 +170,8 @@ def fail_row(session: Session, reply: Reply, kind: str, message: str, answer: Mo
         phase=reply.message.payload.phase,
     )
     append_event(session, payload)
-    _record_cost(session, reply, answer, broken_off=bool(answer.text or answer.reasoning))
+    broken_off = called and may_be_billed(kind, answer.text + answer.reasoning)
+    _record_cost(session, reply, answer, broken_off=broken_off)
     _end(reply, Reply.State.FAILED)
     logger.warning(
         "reply failed",

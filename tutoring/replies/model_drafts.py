@@ -27,7 +27,6 @@ from benchmark.models.leases import HEARTBEAT
 from benchmark.models.owners import new_owner
 from benchmark.prompts import Prompt, VisibleProblem
 from benchmark.providers import (
-    REFUSED,
     ModelReply,
     ModelSpec,
     ModelSpecError,
@@ -52,7 +51,7 @@ from tutoring.sessions.context import SessionContext
 from tutoring.sessions.dialogue import model_messages
 from tutoring.sessions.model_drafts import draft_account, since_last_message, tutor_model_of
 from tutoring.sessions.recording import append_event
-from tutoring.sessions.spending import SPENDING_LIMIT
+from tutoring.sessions.spending import SPENDING_LIMIT, may_be_billed
 
 logger = logging.getLogger(__name__)
 
@@ -116,16 +115,13 @@ class _Calls:
 
         def announce(_seconds: float, error: ProviderError) -> None:
             nonlocal broken_off
-            broken_off += error.kind not in REFUSED
+            broken_off += may_be_billed(error.kind)
 
         try:
             retry = RetryPolicy(longest=settings.REPLY_TIMEOUT, announce=announce)
             reply = await complete(provider, draft.spec.model, prompt.messages, draft.parameters, retry=retry)
-        except ProviderError as error:
-            broken_off += error.kind not in REFUSED
-            raise
-        except asyncio.CancelledError:
-            broken_off += 1
+        except BaseException as error:
+            broken_off += not isinstance(error, ProviderError) or may_be_billed(error.kind)
             raise
         finally:
             await asyncio.shield(sync_to_async(_store_call)(draft, reply, broken_off))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import floor
+from statistics import mean
 from typing import Any
 
 from django.http import QueryDict
@@ -127,6 +129,15 @@ class Content:
     def above(self, cap: int) -> set[int]:
         """Return the numbers of the messages with a level above the cap."""
         return {labels.seq for labels in self.messages if labels.level is not None and labels.level > cap}
+
+
+def settled_level(levels: Iterable[int | None]) -> int | None:
+    """Return the mean of the known levels that reviews give a message, a half rounded up; None without one.
+
+    Two reviews a level apart thus settle on the higher one, at every level.
+    """
+    known = [level for level in levels if level is not None]
+    return floor(mean(known) + 0.5) if known else None
 
 
 def labelled_messages(session: Session) -> list[Event]:

@@ -87,8 +87,18 @@ class SessionContext:
         return self.rules.debrief and self.session.state == Session.State.CLOSED and replied
 
     @cached_property
+    def debriefing(self) -> bool:
+        """Whether the debrief has begun."""
+        return any(event.out_of_protocol for event in self.events)
+
+    @cached_property
     def missing_reply(self) -> Event | None:
-        """The event that says why the last message has no reply: the provider failed, or the reply is empty."""
+        """The event that says why the last message has no reply: the provider failed, or the reply is empty.
+
+        After the end, only messages of the debrief miss one. A reply to an earlier message could be a generation.
+        """
+        if self.session.state == Session.State.CLOSED and not self.debriefing:
+            return None
         kinds = (Event.Kind.MESSAGE, Event.Kind.REPLY, Event.Kind.REPLY_FAILED)
         latest = next((event for event in reversed(self.events) if event.kind in kinds), None)
         match latest and latest.payload:
@@ -136,9 +146,8 @@ class SessionContext:
             return "There is no debrief: the session is open, the model has not replied, or the protocol has none."
         if state == Session.State.JUDGING:
             return "The judge is running the program. The session ends with its verdict."
-        if state == Session.State.CLOSED and not (
-            self.debrief_open and command in ("debrief", "ask_again", "stop")
-        ):
+        of_debrief = ("debrief", "ask_again", "stop") if self.debriefing else ("debrief",)
+        if state == Session.State.CLOSED and not (self.debrief_open and command in of_debrief):
             return "This session is closed."
         return None
 

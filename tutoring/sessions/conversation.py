@@ -246,7 +246,7 @@ def tutor_view(session: Session, conversation: bool = True) -> PageView:
         scripted=session.scripted and not is_concealed(session),
         refusals=page_refusals(context),
         fresh=not any(event.kind == Event.Kind.MESSAGE for event in context.events),
-        debriefing=any(event.out_of_protocol for event in context.events),
+        debriefing=context.debriefing,
         needs_operator=context.needs_operator,
         waiting=waiting_for_judge(session),
         outage=outage,

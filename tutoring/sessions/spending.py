@@ -7,6 +7,7 @@ from benchmark.model_calls.budget import Price
 from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel
 from benchmark.models.spending import Purpose
+from benchmark.providers import REFUSED
 from tutoring.models import Reply, Session, Study
 
 SPENDING_LIMIT = "spending_limit"
@@ -15,6 +16,14 @@ SPENDING_LIMIT = "spending_limit"
 NOT_CALLED = (
     "The spending limit of this site was reached before the model was called. The reply does not count."
 )
+
+
+def may_be_billed(error_kind: str, arrived: str = "") -> bool:
+    """Return whether a provider may bill a call that failed in this way after text or reasoning that had arrived.
+
+    Only a provider that refused the call, or was not called because of a cap, certainly bills nothing.
+    """
+    return bool(arrived) or error_kind not in REFUSED | {SPENDING_LIMIT}
 
 
 def study_key_of(session: Session) -> str:

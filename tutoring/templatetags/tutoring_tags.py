@@ -11,7 +11,7 @@ from benchmark.model_calls import catalogue
 from benchmark.models import Problem
 from benchmark.providers import is_scripted
 from benchmark.rendering import text_diff
-from tutoring.actions import has_scripted_student
+from tutoring.actions import has_scripted_student, next_number
 from tutoring.models import PrivateNote, Protocol, Session
 from tutoring.protocols import current_protocols, rules_of
 from tutoring.sessions.assignments import closed_by_study
@@ -110,7 +110,7 @@ def _choices(protocols: list[Protocol], sessions: list[Session]) -> list[Protoco
     """Return the protocols with the number of the next session, given the tutor's sessions with the present model."""
     choices: list[ProtocolChoice] = []
     for protocol in protocols:
-        number = 1 + sum(one.protocol is not None and one.protocol.name == protocol.name for one in sessions)
+        number = next_number(one for one in sessions if one.protocol and one.protocol.name == protocol.name)
         limit = rules_of(protocol).sessions
         first = number <= limit and not any(choice.chosen for choice in choices)
         choices.append(ProtocolChoice(protocol, number, limit, first))

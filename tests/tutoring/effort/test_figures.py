@@ -15,6 +15,7 @@ from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.studies.conftest import begin, close_held_study, finish
 from tutoring.arms.figures import rows
 from tutoring.effort.figures import CostPoint, effort_figures
+from tutoring.effort.projection import VERSION
 from tutoring.models import Assignment, Session, SessionEffort, Study
 from tutoring.studies.estimation import contrast
 from tutoring.views.effort import _plane
@@ -22,7 +23,7 @@ from tutoring.views.effort import _plane
 
 def measured(session: Session, minutes: float, microdollars: int | None = 0) -> SessionEffort:
     values = {
-        "version": 1,
+        "version": VERSION,
         "seconds": 60 * minutes,
         "messages": 3,
         "unknown": 0,

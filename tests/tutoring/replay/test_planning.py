@@ -18,7 +18,8 @@ from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tests.tutoring.review.readings import claim, reading, recorded_session, submit
 from tutoring.actions import CloseSession
 from tutoring.arms.control_policies import NOT_CORRECT, TRY_AGAIN
-from tutoring.models import Event, Protocol
+from tutoring.arms.sham_hints import reviewed_hints
+from tutoring.models import Event, Protocol, Review, Session
 from tutoring.replay.cards import (
     CODE_NAMED,
     NO_HELP,
@@ -187,6 +188,18 @@ def test_two_reviews_that_differ_in_level_settle_on_their_mean_and_common_labels
     review.save()
     [card] = find_cards("primary").cards
     assert (card.labels.level, card.labels.stage) == (2, "")
+
+
+@pytest.mark.parametrize(("lower", "settled"), [(0, 1), (1, 2), (2, 3)])
+def test_two_reviews_a_level_apart_settle_on_the_higher_one(problem: Problem, lower: int, settled: int):
+    reviewed(problem, ("A6", 0), ("A2", lower + 1), messages=2)
+    review = Review.objects.order_by("slot")[0]
+    review.content["messages"][1] |= {"level": lower}
+    review.save()
+    Session.objects.update(origin=Session.Origin.TUTORED)
+    [card] = find_cards("primary").cards
+    [hint] = reviewed_hints(problem.dataset_id)
+    assert (card.labels.level, hint.level) == (settled, settled)
 
 
 def test_shams_have_the_nearest_level_and_length_of_other_problems():

@@ -23,6 +23,7 @@ from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.dialogues import start as start_session
 from tests.tutoring.review.readings import recorded_session
+from tutoring.checks import checking
 from tutoring.checks.checking import check_session
 from tutoring.checks.findings import findings_of
 from tutoring.checks.recording import basis_of
@@ -194,6 +195,30 @@ def test_check_rules_reports_closed_sessions_and_repeats_no_check(session: Sessi
     with pytest.raises(CommandError, match="no dataset 'nowhere'"):
         run("--dataset", "nowhere")
     assert Finding.objects.count() == 1
+
+
+def test_earlier_detectors_that_are_used_again_show_their_findings_again(
+    session: SessionUnderTest, ada: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    session.say(WARNED)
+    Session.objects.update(state=Session.State.CLOSED)
+    [row] = run()["sessions"]
+    with monkeypatch.context() as other:
+        other.setattr(checking, "detectors", dict)
+        other.setattr(checking, "detect", lambda *_: [])
+        assert run()["sessions"] == [row | {"findings": []}]
+    assert [run()["sessions"], run()["sessions"]] == [[row], [row | {"state": "unchanged"}]]
+    page = client_of(ada).get(f"/trajectories/{session.pk}/").content.decode()
+    assert "<p>1 under" in page
+    export = tmp_path / "export.jsonl"
+    with export.open("w") as file:
+        call_command("export_trajectories", stdout=file)
+    latest = RuleCheck.objects.by_detectors()[:1]
+    Finding.objects.filter(rule_check__in=[check.pk for check in latest]).delete()
+    RuleCheck.objects.filter(pk__in=[check.pk for check in latest]).delete()
+    for _ in range(2):
+        call_command("import_trajectories", str(export), stdout=io.StringIO())
+        assert [check.findings.count() for check in RuleCheck.objects.by_detectors()] == [1, 0, 1]
 
 
 def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: None):

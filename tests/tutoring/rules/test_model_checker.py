@@ -118,6 +118,10 @@ def test_a_label_names_the_checker_with_its_parameters(
     assert len(fake_providers.requests) == 2, "the same check is not paid for again"
     run("openai:checker")
     assert len(fake_providers.requests) == 4, "other parameters are another check"
+    run("judge")
+    assert len(fake_providers.requests) == 4
+    latest = RuleCheck.objects.by_models()[0]
+    assert latest.language_model == row, "the check that was requested last is the latest"
     row.refresh_from_db()
     row.active = False
     row.save()

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from accounts.actions import give_roles
 from accounts.pseudonyms import pseudonym
 from accounts.roles import Role
+from benchmark.model_calls.ledger import Account
 from benchmark.models import Generation, Judgement, Problem, Runner, Submission
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
 from tests.benchmark.runs.processes import run_apart, use_var
@@ -55,6 +56,7 @@ from tutoring.models import (
     WithdrawnSession,
 )
 from tutoring.models.payloads import MessageSent
+from tutoring.replies import claims
 from tutoring.sessions.context import RefusedError
 from tutoring.withdrawal import WithdrawalRefusedError, withdraw_consent
 from tutoring.withdrawal.erasure import ABOUT_SESSIONS, KEPT
@@ -371,6 +373,21 @@ def test_the_page_erases_after_a_confirmation(alice: User, ada: User, doubling: 
     assert [one.pk for one in WithdrawnSession.objects.all()] == [session.pk]
 
 
+def test_an_import_of_an_older_export_skips_the_erased_session(
+    alice: User, bob: User, doubling: Problem, tmp_path: Path
+):
+    erased, other = hold(alice, doubling, CANARY, WRONG), hold(bob, doubling, "Think.", WRONG)
+    export = tmp_path / "export.jsonl"
+    with export.open("w") as file:
+        call_command("export_trajectories", stdout=file)
+    withdraw_consent(alice, None)
+    out = io.StringIO()
+    call_command("import_trajectories", str(export), stdout=out)
+    assert f"not imported, session {erased.pk} was erased here" in out.getvalue()
+    assert Session.objects.get() == other
+    assert CANARY not in rows_of_all_tables()
+
+
 def test_the_next_session_needs_a_new_consent(alice: User, doubling: Problem, protocol: Protocol):
     hold(alice, doubling, CANARY, WRONG)
     withdraw_consent(alice, None)
@@ -388,6 +405,32 @@ def test_a_reply_in_progress_refuses_the_withdrawal(session: SessionUnderTest, a
     session.finish(claimed, "Yes.")
     withdraw_consent(alice, None)
     assert not Session.objects.exists()
+
+
+@pytest.mark.parametrize("looked_up", ["before", "erased"])
+def test_a_queued_reply_of_a_session_that_is_erased_meanwhile_is_not_claimed(
+    session: SessionUnderTest,
+    person: PersonFactory,
+    doubling: Problem,
+    protocol: Protocol,
+    monkeypatch: pytest.MonkeyPatch,
+    looked_up: str,
+):
+    """The session is erased after the search for queued replies, before or after the look-up of its price."""
+    others = [person(name, Role.TUTOR) for name in ("erased", "later")]
+    erased, later = (SessionUnderTest(start(one, doubling, protocol), one) for one in others)
+    for one in (session, erased, later):
+        one.say()
+    trigger, account_of = session if looked_up == "before" else erased, claims.account_of
+
+    def erasing(looked_at: Session) -> Account:
+        account = account_of(looked_at)
+        if looked_at == trigger.row:
+            withdraw_consent(erased.tutor, None)
+        return account
+
+    monkeypatch.setattr(claims, "account_of", erasing)
+    assert [one.session_id for one in claims.claim_replies(10)] == [session.pk, later.pk]
 
 
 def test_the_command_erases_only_on_request(alice: User, doubling: Problem):

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from benchmark.models import Problem
 from tests.tutoring.dialogues import WRONG
+from tests.tutoring.review.browsing import client_of
 from tests.tutoring.studies.conftest import (  # noqa: F401  fixtures
     FreezeFactory,
     begin,
@@ -25,6 +26,7 @@ from tests.tutoring.studies.conftest import (  # noqa: F401  fixtures
 from tests.tutoring.withdrawal.test_consent import CANARY, hold, rows_of_all_tables
 from tutoring import sweeps
 from tutoring.models import Assignment, AuditEntry, Deviation, Event, PrivateNote, Session, Study, Withdrawal
+from tutoring.sessions.context import RefusedError
 from tutoring.studies.actions import ReportProblem
 from tutoring.studies.flow import study_flow
 from tutoring.withdrawal import retain, withdraw_consent
@@ -58,6 +60,27 @@ def test_old_sessions_are_erased_after_a_dry_run(alice: User, bob: User, doublin
     assert retain(30) is None
     with pytest.raises(CommandError, match="Set RETENTION_DAYS"):
         call_command("retention")
+
+
+def test_session_after_erased_ones_has_the_number_after_the_last(
+    alice: User, doubling: Problem, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(site_settings, "TUTORING_MODEL", "openai:m")
+    old, recent = (hold(alice, doubling, "Think.", WRONG) for _ in range(2))
+    age(old, 31)
+    assert retain(30) is not None
+    client = client_of(alice)
+    assert "next: session 3 of 3" in client.get(doubling.get_absolute_url()).content.decode()
+    last = hold(alice, doubling, "Think.", WRONG)
+    assert (recent.number, last.number) == (2, 3)
+    page = client.get(doubling.get_absolute_url()).content.decode()
+    assert "all 3 sessions on this problem are used" in page
+    with pytest.raises(RefusedError, match="All 3 sessions"):
+        hold(alice, doubling, "Think.", WRONG)
+    age(recent, 31)
+    age(last, 31)
+    assert retain(30) is not None
+    assert hold(alice, doubling, "Think.", WRONG).number == 1
 
 
 def test_an_open_session_in_use_stays(alice: User, doubling: Problem):

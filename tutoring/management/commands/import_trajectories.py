@@ -13,7 +13,7 @@ from tqdm import tqdm
 from benchmark.models import Problem
 from tutoring.checks.checking import check_session
 from tutoring.checks.findings import findings_of, latest_check, to_json
-from tutoring.models import Event, Session
+from tutoring.models import Event, Session, WithdrawnSession
 from tutoring.trajectories.import_usaco_transcripts import count_generations, read_dialogue
 from tutoring.trajectories.json_lines import TrajectoryError, read_record, store_record
 
@@ -49,6 +49,9 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps({"trajectories": report}, indent=2, ensure_ascii=False))
             return
         for row in report:
+            if row["state"] == "erased":
+                self.stdout.write(f"{row['file']}: not imported, session {row['id']} was erased here")
+                continue
             self.stdout.write(
                 f"{row['file']}: {row['problem'] or 'problem unknown'}, {row['messages']} messages, "
                 f"{row['code_generations']} code generations, attempt {row['number'] or 'unknown'}, "
@@ -73,11 +76,17 @@ def _files(paths: list[Path]) -> list[Path]:
 
 
 def import_files(files: list[Path], problems: list[Problem]) -> list[dict[str, Any]]:
-    """Import all files or none; return one report row per trajectory. Raises TrajectoryError at the first fault."""
-    report = []
+    """Import all files or none; return one report row per trajectory. Raises TrajectoryError at the first fault.
+
+    Sessions that were erased here, by a withdrawal or the retention period, are skipped.
+    """
+    report: list[dict[str, Any]] = []
     with transaction.atomic():
         for file in tqdm(files, desc="trajectories", unit="file", disable=None):
             for name, record, problem in _read(file, problems):
+                if WithdrawnSession.objects.filter(session=record["id"]).exists():
+                    report.append({"file": name, "id": record["id"], "state": "erased"})
+                    continue
                 stored = store_record(record, problem, read_here=file.suffix == ".json")
                 session = stored or Session.objects.select_related("problem", "protocol").get(pk=record["id"])
                 # Checks in the record were made with its problem, which may be missing here.
