@@ -20,7 +20,7 @@ from benchmark.models import Corpus, Dataset, LanguageModel, Problem, Run, RunTu
 from benchmark.models.metering import MeteredRun
 from benchmark.oracles.store import problems_without_oracle
 from benchmark.prompts import TemplateError
-from benchmark.providers import ModelSpec, Parameters, check_parameters, parse_model_spec
+from benchmark.providers import ModelSpec, Parameters, check_parameters, longest_reply, parse_model_spec
 from benchmark.representations import MissingRepresentationError
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
@@ -156,10 +156,21 @@ class RunOptions:
         run.price = asdict(self.price) if self.price else None
         if run.model_spec and (reason := caps.unknown_price(Account.of_run(run))):
             raise CannotRunError(f"{reason[0].upper()}{reason[1:]}.")
+        if self.batch and isinstance(run, Run) and self._needs_longest_reply(run):
+            raise CannotRunError(
+                "--batch with --max-cost, --max-tokens or a spending cap needs a longest reply, because nothing in a "
+                "batch can be stopped: give --set max_output_tokens=N."
+            )
         run.budget = {name: bound for name, bound in asdict(self.budget).items() if bound is not None}
         run.limits = self.limits.to_json()
         if isinstance(run, Run):
             run.distributed = self.distributed
+
+    def _needs_longest_reply(self, run: Run) -> bool:
+        """Return whether a budget or a cap bounds the cost of batches whose requests have no output limit."""
+        settings = METHODS[run.method].settings(**run.parameters)
+        unlimited = longest_reply(parse_model_spec(run.model_spec).provider, settings.parameters) is None
+        return unlimited and (self.budget.needs_tokens or caps.dollars_left(Account.of_run(run)) is not None)
 
 
 def plan_run(
