@@ -107,7 +107,12 @@ class RunPlan:
         if self.tutor is None:
             return None
         row = self.tutor.row or catalogue.matching(self.tutor.spec, self.tutor.parameters)
-        return price_for(self.tutor.spec, catalogue.typed_price(row) if row else None)
+        return _price_of(self.tutor.spec, row)
+
+
+def _price_of(spec: ModelSpec, row: LanguageModel | None) -> Price | None:
+    """Return the typed price of the row, else the listed one; None: unknown."""
+    return price_for(spec, catalogue.typed_price(row) if row else None)
 
 
 Draws = Literal["repeat", "fresh"]
@@ -306,22 +311,22 @@ def _planned_tutor(run: Run, plan: RunPlan, options: RunOptions) -> RunTutor | N
         raise CannotRunError(
             "--batch is for runs with one model: the requests of student and tutor follow each other. Leave it out."
         )
-    price, row = plan.tutor_price, plan.tutor.row
+    tutor = RunTutor(run=run, model_spec=str(plan.tutor.spec), parameters=plan.tutor.parameters.to_json())
+    row = plan.tutor.row
+    _apply_to_tutor(tutor, options, plan.tutor_price, row.context_tokens if row else None)
+    return tutor
+
+
+def _apply_to_tutor(tutor: RunTutor, options: RunOptions, price: Price | None, context: int | None) -> None:
+    """Set price and limits of the tutor's row without saving it. Raises CannotRunError where the price is missing."""
     if options.budget.cost is not None and price is None:
         raise CannotRunError(
-            f"--max-cost needs a price of the tutor's model {plan.tutor.spec} too. Type one on the model's page."
+            f"--max-cost needs a price of the tutor's model {tutor.model_spec} too. Type one on the model's page."
         )
-    limits = replace(options.limits, context_tokens=row.context_tokens if row else None)
-    tutor = RunTutor(
-        run=run,
-        model_spec=str(plan.tutor.spec),
-        parameters=plan.tutor.parameters.to_json(),
-        price=asdict(price) if price else None,
-        limits=limits.to_json(),
-    )
+    tutor.price = asdict(price) if price else None
+    tutor.limits = replace(options.limits, context_tokens=context).to_json()
     if reason := caps.unknown_price(Account.of_run(tutor)):
         raise CannotRunError(f"{reason[0].upper()}{reason[1:]}.")
-    return tutor
 
 
 def _frozen_row(row: LanguageModel | None, spec: ModelSpec, parameters: Parameters) -> LanguageModel:
@@ -479,7 +484,8 @@ def prepare_resume(run: Run, options: RunOptions) -> None:
     """Make everything that is not done pending again, failed items included. Raises CannotRunError.
 
     The run must have the problems and prompts it began with. Another version of the program or of the compiler is
-    allowed and recorded in the manifest. An imported run cannot be resumed.
+    allowed and recorded in the manifest. An imported run cannot be resumed. The tutor's model gets the limits of the
+    options, and its price if it had none.
     """
     check_own(run)
     _check_unchanged(run)
@@ -494,3 +500,7 @@ def prepare_resume(run: Run, options: RunOptions) -> None:
         options.apply_to(run)
         run.state, run.finished_at, run.stop_reason = Run.State.OPEN, None, ""
         run.save(update_fields=["manifest", "state", "finished_at", "stop_reason", *OPTION_COLUMNS])
+        if tutor := RunTutor.objects.select_related("model").filter(run=run).first():
+            price = Price.of_run(tutor) or _price_of(parse_model_spec(tutor.model_spec), tutor.model)
+            _apply_to_tutor(tutor, options, price, tutor.limits.get("context_tokens"))
+            tutor.save(update_fields=["price", "limits"])
