@@ -126,6 +126,7 @@ def test_start_programs_fail_by_time_only():
     unknown = judged(problem, "a", ["AC", "TLE"])
     right = judged(problem, "b", ["AC", "TLE", "TLE"], relaxed_verdict="AC")
     judged(problem, "c", ["AC", "TLE", "WA"])
+    judged(problem, "c", ["AC", "TLE"], stop_at_first_failure=True)
     judged(problem, "d", ["AC", "TLE"], problem_hash="1" * 64)
     repair = judged(problem, "e", ["AC", "TLE"])
     run = Run.objects.create(
