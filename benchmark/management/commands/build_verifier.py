@@ -14,7 +14,6 @@ from benchmark.models import Problem, Run, Verifier
 from benchmark.oracles.inputs import InputRecipe
 from benchmark.oracles.store import build_imported, problems_without_oracle
 from benchmark.reports import RunFigures
-from benchmark.runner import Estimate
 from benchmark.runner.judges import cores
 from judge import SandboxUnavailableError
 from judge.management.tables import aligned
@@ -44,9 +43,7 @@ class Command(run_baseline.Command):
             options["method"] = "verifier"
         super().handle(**options)
 
-    def _print_result(
-        self, run: Run, figures: RunFigures, _estimates: dict[str, Estimate] | None, as_json: bool
-    ) -> None:
+    def _print_result(self, run: Run, figures: RunFigures, as_json: bool) -> None:
         built = list(
             run.verifiers.select_related("problem__dataset", "suite").order_by("problem__external_id")
         )

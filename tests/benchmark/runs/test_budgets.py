@@ -108,6 +108,14 @@ def test_a_pilot_tries_some_problems_and_rescales_the_estimate(commands: Command
     assert (whole["generations"], whole["paid"]["calls"]) == (8, 4)
 
 
+def test_an_unfinished_pilot_gives_no_estimate(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(*[SOLUTION] * 3)
+    pilot = commands.baseline("--pilot", "2", "--attempts", "2", "--max-calls", "2", *PRICE, status=1)
+    assert (pilot["state"], pilot["estimates"]) == ("stopped", None)
+    output, _ = commands.manage("run_baseline", "--resume", pilot["run"], "--max-calls", "3", status=1)
+    assert "No estimate: the pilot is not finished." in output
+
+
 def test_a_pilot_of_few_problems_is_rescaled_with_t(
     make_run: MakeRun,  # noqa: F811
 ) -> None:
