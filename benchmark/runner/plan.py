@@ -57,6 +57,8 @@ class RunScope:
     tier: str = ""
     limit: int | None = None
     pilot: int | None = None
+    former: Mapping[str, Any] | None = None
+    """See `PlannedRun.former`."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ def plan_run(
     chosen = _choose(dataset, scope)
     reasons = _untestable(dataset, method, settings, chosen)
     testable = tuple(problem for problem in chosen if problem.external_id not in reasons)
-    planned = PlannedRun(dataset, spec, settings, testable, scope.attempts, scope.epochs)
+    planned = PlannedRun(dataset, spec, settings, testable, scope.attempts, scope.epochs, scope.former)
     prepared = method.prepare(planned)
     settings, reasons = prepared.settings, {**reasons, **prepared.left_out}
     attempts = scope.attempts * scope.epochs
@@ -417,6 +419,8 @@ def plan_like(run: Run, draws: Draws = "repeat") -> RunPlan:
         epochs=run.epochs,
         first_draw=None if draws == "fresh" else run.first_draw,
         problem_ids=list(run.items.filter(chain=0).values_list("problem__external_id", flat=True)),
+        # The record of another site names rows of that site.
+        former={} if run.source else run.manifest.get("prepared", {}),
     )
     settings = method.settings(**run.parameters)
     plan = plan_run(run.dataset, parse_model_spec(run.model_spec), method, settings, scope)
