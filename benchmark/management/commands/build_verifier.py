@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from benchmark.management.arguments import find_dataset
+from benchmark.management.arguments import chosen_problems, find_dataset
 from benchmark.management.commands import run_baseline
 from benchmark.management.progress import progress_bar
 from benchmark.methods import PROFILES, SettingsError, parse_settings
@@ -53,11 +53,9 @@ class Command(run_baseline.Command):
     def _build_imported(self, options: dict[str, Any]) -> None:
         if options["model"] or options["resume"] or not options["dataset"]:
             raise CommandError("--imported takes --dataset, and neither --model nor --resume.")
-        ids = [name.strip() for name in (options["problems"] or "").split(",") if name.strip()]
-        problems = find_dataset(options["dataset"]).problems.all()
-        if ids:
-            problems = problems.filter(external_id__in=ids)
-        refused = problems_without_oracle(find_dataset(options["dataset"]))
+        dataset = find_dataset(options["dataset"])
+        problems = chosen_problems(dataset, options["problems"]) or dataset.problems.all()
+        refused = problems_without_oracle(dataset)
         imported = [one for problem in problems if (one := _imported(problem))]
         if not imported:
             raise CommandError(f"No problem of {options['dataset']} was imported with an oracle.")
