@@ -83,6 +83,7 @@ def _problem(identifier: str, row: Row) -> ImportedProblem:
         notes.append(f"memory limit not given: {_MEMORY_LIMIT // 2**20} MiB assumed")
     if row.get("input_file") or row.get("output_file"):
         raise UnusableProblemError("its programs read or write files")
+    notes += [*_unpaired(row, "solutions"), *_unpaired(row, "incorrect_solutions")]
     right, wrong = _programs(row, "solutions", RIGHT_KEPT), _programs(row, "incorrect_solutions", WRONG_KEPT)
     contest, url = _origin(row)
     return ImportedProblem(
@@ -116,7 +117,12 @@ def _tests(row: Row) -> Iterator[TestRecord]:
     for name in ("public", "private", "generated"):
         columns = row.get(f"{name}_tests") or {}
         if isinstance(columns, Mapping):
-            pairs = list(zip(columns.get("input") or (), columns.get("output") or (), strict=False))
+            inputs, outputs = columns.get("input") or (), columns.get("output") or ()
+            if len(inputs) != len(outputs):
+                raise UnusableProblemError(
+                    f"its {name}_tests have {len(inputs)} inputs and {len(outputs)} outputs"
+                )
+            pairs = list(zip(inputs, outputs, strict=True))
         else:  # the protocol buffer has one object per test
             pairs = [(test.get("input"), test.get("output")) for test in columns]
         for number, (given, answer) in enumerate(pairs, 1):
@@ -145,6 +151,15 @@ def _programs(row: Row, name: str, most: int) -> list[tuple[str, str]]:
         if language and isinstance(source, str) and 0 < len(source) <= _LONGEST_PROGRAM and len(found) < most:
             found[language, source] = None
     return list(found)
+
+
+def _unpaired(row: Row, name: str) -> Iterator[str]:
+    """Yield a note if the columns of the programs differ in length."""
+    columns = row.get(name)
+    if isinstance(columns, Mapping):
+        languages, sources = len(columns.get("language") or ()), len(columns.get("solution") or ())
+        if languages != sources:
+            yield f"its {name} have {languages} languages and {sources} programs: those without a pair are left out"
 
 
 def _time_limit(row: Row) -> float:

@@ -24,22 +24,22 @@ class Start:
 def find_starts(problems: Iterable[Problem], language: str) -> dict[str, list[Start]]:
     """Return the start programs in the language by the ids of problems, right ones first, then the oldest first.
 
-    Every test that was judged is accepted or exceeds the time limit. Judgements of an older version of the problem,
+    Every test of every judgement is accepted or exceeds the time limit. Judgements of an older version of the problem,
     those on generated suites, and those of repairs of slow programs do not count: all arms begin with the same
     programs.
     """
     found: dict[int, Start] = {}
+    wrong: set[int] = set()
     for row, problem in _judgements(problems, language):
         tests = {test["verdict"] for test in (row.result or {}).get("tests", ())}
-        right = row.relaxed_verdict == Verdict.AC
+        if not tests <= {Verdict.AC, Verdict.TLE}:
+            wrong.add(row.submission_id)
         before = found.get(row.submission_id)
-        if tests <= {Verdict.AC, Verdict.TLE}:
-            kept = right or (before is not None and before.right)
-            found[row.submission_id] = Start(row.submission_id, problem, kept)
-        elif before is not None or row.submission_id in found:
-            del found[row.submission_id]
+        right = row.relaxed_verdict == Verdict.AC or (before is not None and before.right)
+        found[row.submission_id] = Start(row.submission_id, problem, right)
     starts: dict[str, list[Start]] = {}
-    for start in sorted(found.values(), key=lambda one: (not one.right, one.submission)):
+    slow = [one for one in found.values() if one.submission not in wrong]
+    for start in sorted(slow, key=lambda one: (not one.right, one.submission)):
         starts.setdefault(start.problem, []).append(start)
     return starts
 

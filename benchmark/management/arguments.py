@@ -98,6 +98,12 @@ def find_problem(dataset: Dataset, external_id: str) -> Problem:
         raise CommandError(f"{dataset.name} has no problem {external_id!r}.{hint}") from None
 
 
+def chosen_problems(dataset: Dataset, ids: str | None) -> list[Problem]:
+    """Return the problems of the option --problems ID,ID…; none without it. Raises CommandError for an unknown id."""
+    names = [name.strip() for name in (ids or "").split(",") if name.strip()]
+    return [find_problem(dataset, name) for name in names]
+
+
 def find_named_problem(name: str) -> Problem:
     """Return the problem that the option --problem names as DATASET/ID. Raises CommandError."""
     dataset, _, external_id = name.partition("/")

@@ -104,6 +104,13 @@ class PlannedRun:
     attempts: int
     """Chains per problem in each epoch."""
     epochs: int
+    former: Mapping[str, Any] | None = None
+    """The record of the run that is repeated; empty for a run of another site. None: a new run."""
+
+    @property
+    def states_chains(self) -> bool:
+        """Whether the options of the new run state a number of chains."""
+        return self.former is None and self.attempts * self.epochs != 1
 
 
 @dataclass(frozen=True)

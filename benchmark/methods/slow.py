@@ -4,7 +4,7 @@ A chain begins with a stored program whose only failures are exceeded time limit
 repairs. Each prompt shows the last program only (docs/slow-programs.md).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -106,7 +106,7 @@ def _submissions(prepared: Mapping[str, Any]) -> list[int]:
 def prepare_starts(arm: Arm, planned: PlannedRun) -> Preparation:
     """Fix the start programs of each problem. Raises SettingsError if there are none."""
     settings: SlowSettings = planned.settings
-    if planned.attempts * planned.epochs != 1:
+    if planned.states_chains:
         raise SettingsError(
             "The start programs determine the number of chains. Leave --attempts and --epochs out, or set starts."
         )
@@ -114,6 +114,9 @@ def prepare_starts(arm: Arm, planned: PlannedRun) -> Preparation:
         raise SettingsError(
             "Start programs are judged with policy=fair on tests=imported. Leave these settings out."
         )
+    if planned.former:
+        former = {one.external_id: planned.former[STARTS][one.external_id] for one in planned.problems}
+        return _prepared(settings, {}, former)
     found = find_starts(planned.problems, settings.language)
     left_out = {
         problem.external_id: f"it has no stored program in {settings.language} that only exceeds the time limit"
@@ -131,9 +134,15 @@ def prepare_starts(arm: Arm, planned: PlannedRun) -> Preparation:
     if not starts:
         reasons = "; ".join(sorted(set(left_out.values())))
         raise SettingsError(f"There is no start program in {planned.dataset.name}: {reasons}.")
-    return Preparation(
-        replace(settings), left_out, {STARTS: starts}, {name: len(of) for name, of in starts.items()}
-    )
+    return _prepared(settings, left_out, starts)
+
+
+def _prepared(
+    settings: SlowSettings, left_out: Mapping[str, str], starts: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> Preparation:
+    """Return the preparation with one chain for each start program."""
+    chains = {name: len(of) for name, of in starts.items()}
+    return Preparation(replace(settings), left_out, {STARTS: starts}, chains)
 
 
 def _record(start: Start) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from benchmark.model_calls.budget import Spending
 from benchmark.providers import Message, Parameters, StreamEvent
 
-_LONGEST_REPLY = 16_384
-"""Tokens of the longest reply that budgets assume where no limit is set."""
+_ASSUMED_REPLY = 16_384
+"""Assumed tokens of the longest reply of a request without a limit; runs under a budget of tokens or money have one."""
 
 _CHARACTERS_PER_TOKEN = 3.0
 """A low value for prompts, so that the most that a request may cost is not underestimated."""
@@ -21,11 +21,12 @@ BatchReply = tuple[tuple[StreamEvent, ...], float]
 
 @dataclass(eq=False)
 class BatchRequest:
-    """A request of a chain that waits for its reply."""
+    """A request of a chain that waits for its reply of at most `longest` tokens; None: it has no limit."""
 
     name: str
     messages: Sequence[Message]
     parameters: Parameters
+    longest: int | None
     reply: "asyncio.Future[BatchReply]"
     created: float = field(default_factory=time.monotonic)
     most: Spending = field(init=False)
@@ -33,7 +34,7 @@ class BatchRequest:
 
     def __post_init__(self) -> None:
         characters = sum(len(message.content) for message in self.messages)
-        reply_tokens = self.parameters.max_output_tokens or _LONGEST_REPLY
+        reply_tokens = self.longest or _ASSUMED_REPLY
         self.most = Spending(1, math.ceil(characters / _CHARACTERS_PER_TOKEN), reply_tokens)
 
     def succeed(self, reply: BatchReply) -> None:

@@ -37,6 +37,7 @@ from benchmark.providers import (
     RetryPolicy,
     StreamEvent,
     complete,
+    longest_reply,
     parse_model_spec,
 )
 from benchmark.providers.batching import BatchState, unanswered
@@ -95,7 +96,7 @@ class Batches:
         """With `cancel` no batch is created, and existing ones are cancelled."""
         self._run = run
         self._provider = provider
-        self._model = parse_model_spec(run.model_spec).model
+        self._spec = parse_model_spec(run.model_spec)
         self._commits = commits
         self._hooks = hooks
         self._cancel = cancel
@@ -129,13 +130,16 @@ class Batches:
         Raises ProviderError and StopRequestedError.
         """
         provider = _BatchProvider(self, name)
-        reply = await complete(provider, self._model, messages, parameters, retry=_NO_WAIT)
+        reply = await complete(provider, self._spec.model, messages, parameters, retry=_NO_WAIT)
         return replace(reply, latency=provider.seconds, first_token=None)
 
     async def attempt(self, name: str, messages: Sequence[Message], parameters: Parameters) -> BatchReply:
         """Return the reply of one attempt. Raises ProviderError and StopRequestedError."""
         check_length(messages, parameters, self._context)
-        request = BatchRequest(name, messages, parameters, asyncio.get_running_loop().create_future())
+        longest = longest_reply(self._spec.provider, parameters)
+        request = BatchRequest(
+            name, messages, parameters, longest, asyncio.get_running_loop().create_future()
+        )
         batch = await self._commits.submit(batch_rows.batches_of, (self._run.pk, name))
         if batch is None:
             self._add(request)
@@ -234,7 +238,9 @@ class Batches:
             ):
                 break
             try:
-                body = self._provider.request(request.name, self._model, request.messages, request.parameters)
+                body = self._provider.request(
+                    request.name, self._spec.model, request.messages, request.parameters
+                )
             except ProviderError as error:
                 request.fail(error)
                 taken += 1

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import connection
 
+from benchmark.model_calls.stopping import Stop
 from benchmark.models.metering import MeteredRun
 
 
@@ -179,6 +180,24 @@ class RunBudget:
             known = "at an unknown price" if cost is None else f"{cost:,.2f} spent"
             return f"the budget of {self.cost:,.2f} US dollars is used up ({known})"
         return ""
+
+    def request_stop(
+        self,
+        stop: Stop,
+        spent: Spending,
+        price: Price | None,
+        *,
+        in_flight: int,
+        others: Sequence[tuple[Spending, Price | None]] = (),
+    ) -> None:
+        """Request a stop if no further call may begin, with the arguments of `used_up`.
+
+        Calls in flight may still wait for the rate limit or a retry if the budget includes them.
+        """
+        if reason := self.used_up(spent, price, others=others):
+            stop.request(reason)
+        elif reason := self.used_up(spent, price, in_flight=in_flight, others=others):
+            stop.request(reason, cancels_waits=False)
 
     def allows(self, total: Spending, price: Price | None) -> bool:
         """Return whether the total is within the budget."""

@@ -6,11 +6,12 @@ equally. The share is updated with every heartbeat, without any communication in
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
+from benchmark.model_calls.stopping import Stop
 from benchmark.providers import (
     REFUSED,
     Completed,
@@ -62,13 +63,11 @@ class CellRate:
 class RateLimiter:
     """The rate limiter of one process, for its share of the limits."""
 
-    def __init__(
-        self, limits: RateLimits, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
-    ) -> None:
+    def __init__(self, limits: RateLimits, stop: Stop) -> None:
         self.peers = 1
         self.in_flight = 0
         self._limits = limits
-        self._sleep = sleep
+        self._stop = stop
         self._requests = CellRate(limits.requests_per_minute) if limits.requests_per_minute else None
         self._tokens = CellRate(limits.tokens_per_minute) if limits.tokens_per_minute else None
         self._changed = asyncio.Condition()
@@ -77,16 +76,17 @@ class RateLimiter:
     async def acquire(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
         """Wait until a call of about this many tokens is allowed, and count it until the block ends.
 
-        The yielded function corrects the number of tokens.
+        The yielded function corrects the number of tokens. Raises StopRequestedError when a stop cancels the wait.
         """
         async with self._changed:
             await self._changed.wait_for(lambda: self.in_flight < self._share())
             self.in_flight += 1
         try:
+            self._stop.check_waits()
             for rate, number in ((self._requests, 1), (self._tokens, tokens)):
                 if rate:
                     while wait := rate.wait():
-                        await self._sleep(wait)
+                        await self._stop.sleep(wait)
                     rate.take(number, self.peers)
             yield lambda used: self._tokens.take(used - tokens, self.peers) if self._tokens else None
         finally:

@@ -111,7 +111,7 @@ async def send_all(
     No call begins after the budget is used up or a spending cap is reached; calls in flight are completed. A failed
     request is counted and left for the next call. Raises ProviderError when the provider cannot be opened.
     """
-    limiter = RateLimiter(tracker.limits)
+    limiter = RateLimiter(tracker.limits, monitor.stop)
     provider = RateLimitedProvider(open_provider(spec), limiter, tracker.limits)
     try:
         with CommitQueue() as commits:
@@ -162,11 +162,10 @@ class _Sender:
     async def _send_one(self, request: ModelRequest) -> bool:
         """Send one request; return whether further ones may follow."""
         tracker, stop = self.tracker, self.monitor.stop
-        reason = await self.commits.submit(_refusals, tracker.account(self.spec)) or tracker.budget.used_up(
-            tracker.spent, tracker.price, in_flight=self.in_flight
-        )
-        if reason:
-            stop.request(reason)
+        refusal = await self.commits.submit(_refusals, tracker.account(self.spec))
+        if refusal:
+            stop.request(refusal)
+        tracker.budget.request_stop(stop, tracker.spent, tracker.price, in_flight=self.in_flight)
         if stop.reason:
             return False
         self.in_flight += 1

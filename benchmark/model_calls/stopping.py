@@ -26,7 +26,7 @@ class Stop:
     """A stop request; `reason` is blank until the first request, whose reason it keeps.
 
     `final` says whether all processes of the run stop, not only this one. `cancels_waits` says whether calls that wait
-    to be repeated give up.
+    for the rate limit or to be repeated give up.
     """
 
     def __init__(self) -> None:
@@ -41,12 +41,17 @@ class Stop:
             self.reason, self.final = reason, final
 
     async def sleep(self, seconds: float) -> None:
-        """Wait before a call is repeated. Raises StopRequestedError when a stop cancels such waits."""
+        """Wait before a call. Raises StopRequestedError when a stop cancels such waits."""
         end = time.monotonic() + seconds
+        self.check_waits()
         while (left := end - time.monotonic()) > 0:
-            if self.cancels_waits:
-                raise StopRequestedError
             await asyncio.sleep(min(left, _POLL_SECONDS))
+            self.check_waits()
+
+    def check_waits(self) -> None:
+        """Raise StopRequestedError after a stop request that cancels the waits before calls."""
+        if self.cancels_waits:
+            raise StopRequestedError
 
     def check(self) -> None:
         """Raise StopRequestedError after a stop request."""

@@ -1,7 +1,7 @@
 """Candidates with the results of their verifier and of the official judge, and figures of both (docs/spec.md 0.1)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -109,15 +109,28 @@ def imported_candidates(problems: Iterable[Problem]) -> Iterator[NamedCandidate]
         yield NamedCandidate(row.problem, row.name, row.submission, accepted)
 
 
-def candidates_of_run(run: Run, *, judge_missing: bool) -> Iterator[NamedCandidate]:
-    """Yield every program that a run's model submitted. The hidden tests determine the official verdict.
+_NO_ANSWER = (
+    Generation.Purpose.VERIFIER,
+    Generation.Purpose.DRAFT,
+    Generation.Purpose.TUTOR,
+    Generation.Purpose.CRITIQUE,
+    Generation.Purpose.RECORDED,
+)
+
+
+def candidates_of_run(
+    run: Run, problems: Collection[Problem] = (), *, judge_missing: bool
+) -> Iterator[NamedCandidate]:
+    """Yield every program that a run's model submitted, for these problems or, without any, for all.
+
+    The hidden tests determine the official verdict.
 
     With `judge_missing`, programs without a stored judgement are judged now; otherwise their verdict is unknown.
     Problems with samples only have no official verdict.
     """
-    rows = Generation.objects.filter(work_item__run=run).exclude(
-        purpose__in=(Generation.Purpose.VERIFIER, Generation.Purpose.DRAFT, Generation.Purpose.TUTOR)
-    )
+    rows = Generation.objects.filter(work_item__run=run).exclude(purpose__in=_NO_ANSWER)
+    if problems:
+        rows = rows.filter(work_item__problem__in=problems)
     rows = rows.exclude(code="").select_related("work_item__problem__dataset")
     for row in rows.order_by("work_item__problem__external_id", "work_item__chain", "step"):
         problem = row.work_item.problem

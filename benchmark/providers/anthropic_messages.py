@@ -20,12 +20,9 @@ from benchmark.providers.protocol import (
     TextDelta,
     TokenUsage,
 )
-from benchmark.providers.registry import require_valid
+from benchmark.providers.registry import longest_reply, require_valid
 
 _ANTHROPIC_URL = "https://api.anthropic.com"
-# The API requires a limit in every request. This one leaves room for reasoning and is valid for every current model. A
-# budget for thinking is added to it.
-DEFAULT_MAX_OUTPUT_TOKENS = 16_384
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 """Types of the blocks that are sent back unchanged, before the text of their message."""
 
@@ -114,7 +111,7 @@ class AnthropicProvider:
         request: dict[str, Any] = {
             "model": model,
             "messages": [_sent(message) for message in messages if message.role != "system"],
-            "max_tokens": parameters.max_output_tokens or budget + DEFAULT_MAX_OUTPUT_TOKENS,
+            "max_tokens": longest_reply("anthropic", parameters),
         }
         if system := "\n\n".join(message.content for message in messages if message.role == "system"):
             request["system"] = system

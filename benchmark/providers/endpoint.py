@@ -20,7 +20,7 @@ import aiohttp
 import httpx2
 from django.conf import settings
 
-from benchmark.providers.errors import ProviderError, kind_of_failure, retry_after_seconds
+from benchmark.providers.errors import FLAGGED, ProviderError, kind_of_failure, retry_after_seconds
 from benchmark.providers.registry import find_endpoint
 
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|key)-[\w*.-]+|\bBearer\s+\S+", re.IGNORECASE)
@@ -200,10 +200,10 @@ class Endpoint:
         """Return the error that the provider reported with a status or an error event."""
         details = body.get("error", body) if isinstance(body, dict) else {}
         details = details if isinstance(details, dict) else {}
-        types = tuple(
+        code, reported = (
             value if isinstance(value, str) else None for value in map(details.get, ("code", "type"))
         )
-        kind = kind_of_failure(status, types)
+        kind = kind_of_failure(status, (FLAGGED if _is_flagged(details) else code, reported))
         if kind == "authentication" and status == 401:
             # The provider's own message quotes parts of the key.
             message = f"{self.name}: the key in {self.key_variable} was refused (HTTP 401). Check it."
@@ -226,3 +226,9 @@ class Endpoint:
     def _host(self) -> str:
         """Return the address without user name, password and path."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
+
+
+def _is_flagged(details: Mapping[str, Any]) -> bool:
+    """Return whether OpenRouter reports that a moderation refused the messages. Its code is the HTTP status."""
+    metadata = details.get("metadata")
+    return isinstance(metadata, dict) and not metadata.keys().isdisjoint({"flagged_input", "reasons"})

@@ -22,7 +22,9 @@ ErrorKind = Literal[
 _RETRYABLE: frozenset[ErrorKind] = frozenset({"rate_limit", "overloaded", "connection", "timeout", "server"})
 
 _KIND_OF_STATUS: dict[int, ErrorKind] = {
+    401: "authentication",
     402: "configuration",
+    403: "authentication",
     404: "not_found",
     408: "timeout",
     409: "server",
@@ -31,12 +33,16 @@ _KIND_OF_STATUS: dict[int, ErrorKind] = {
     504: "timeout",
     529: "overloaded",
 }
+FLAGGED = "content_policy_violation"
+"""The code of a request whose messages a moderation refused."""
+
 # The type or code in the error's body overrides the status, which is 200 for an error within a stream.
 _KIND_OF_TYPE: dict[str, ErrorKind] = {
     "api_error": "server",
     "authentication_error": "authentication",
     "billing_error": "configuration",
     "bio_policy": "bad_request",
+    FLAGGED: "bad_request",
     "data_residency_mismatch": "bad_request",
     "invalid_api_key": "authentication",
     "invalid_prompt": "bad_request",
@@ -90,9 +96,9 @@ def _restore(kind: ErrorKind, message: str, retryable: bool, retry_after: float 
 
 
 def kind_of_failure(status: int | None, types: tuple[str | None, ...]) -> ErrorKind:
-    """Return the kind of a failure with this HTTP status and these types or codes in its body."""
+    """Return the kind of a failure with this HTTP status and the code and type in its body."""
     if status in (401, 403):
-        return "authentication"
+        types = types[:1] if status == 403 else ()  # the type is as general as the status
     for name in types:
         if name in _KIND_OF_TYPE:
             return _KIND_OF_TYPE[name]

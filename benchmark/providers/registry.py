@@ -65,6 +65,9 @@ PROVIDERS = {
             efforts=EFFORTS[1:],
             least_budget=1024,
             fixed_sampling=True,
+            # The API requires a limit in every request. This one leaves room for reasoning and is valid for every
+            # current model.
+            default_output=16_384,
         ),
     ),
     "compatible": ProviderEntry(
@@ -172,6 +175,11 @@ def find_endpoint(name: str) -> NamedEndpoint:
 def check_parameters(provider: str, parameters: Parameters) -> None:
     """Raise ValueError for parameters that the provider's API refuses; the message says what to change."""
     PROVIDERS[provider].rules.check(parameters)
+
+
+def longest_reply(provider: str, parameters: Parameters) -> int | None:
+    """Return the output limit of the provider's requests, in tokens; None: they have no limit."""
+    return PROVIDERS[provider].rules.longest_reply(parameters)
 
 
 def check_extra(provider: str, extra: object) -> None:

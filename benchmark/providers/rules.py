@@ -33,7 +33,8 @@ class ParameterRules:
 
     `fields` are the request fields that the provider's module sets. `least_budget` is the smallest number of reasoning
     tokens; None: the API accepts efforts only. With `fixed_sampling`, a request with reasoning must leave the
-    temperature at 1, keep `top_p` at 0.95 or more, and omit `top_k`.
+    temperature at 1, keep `top_p` at 0.95 or more, and omit `top_k`. `default_output` is the output limit of requests
+    without `max_output_tokens`, to which a number of reasoning tokens is added; None: they have no limit.
     """
 
     fields: frozenset[str] = frozenset()
@@ -41,6 +42,7 @@ class ParameterRules:
     efforts: tuple[str, ...] = EFFORTS
     least_budget: int | None = 1
     fixed_sampling: bool = False
+    default_output: int | None = None
 
     def check(self, parameters: Parameters) -> None:
         """Raise ValueError for parameters that the API refuses; the message says what to change."""
@@ -52,6 +54,13 @@ class ParameterRules:
             self._check_reasoning(parameters.reasoning, parameters.max_output_tokens)
             if self.fixed_sampling:
                 _check_sampling(parameters)
+
+    def longest_reply(self, parameters: Parameters) -> int | None:
+        """Return the output limit of requests with these parameters, in tokens; None: they have no limit."""
+        if parameters.max_output_tokens is not None or self.default_output is None:
+            return parameters.max_output_tokens
+        reasoning = parameters.reasoning
+        return self.default_output + (reasoning if isinstance(reasoning, int) else 0)
 
     def _check_reasoning(self, reasoning: object, max_output_tokens: int | None) -> None:
         words = ", ".join(self.efforts)

@@ -14,6 +14,7 @@ from benchmark.metrics import t_quantile
 from benchmark.model_calls.budget import Price
 from benchmark.models import Generation, Problem, Run, RunTutor
 from benchmark.prompts import VisibleProblem
+from benchmark.runner import leases
 from benchmark.runner.plan import RunPlan
 from benchmark.runner.texts import SearchTexts
 
@@ -119,8 +120,11 @@ def estimate_from_pilot(run: Run) -> dict[str, Estimate]:
     """Return the estimate for all problems from the replies to those of the pilot, cached ones included.
 
     "expected" scales the mean; "low" and "high" are the 95 % t interval over the problems of the pilot, without width
-    for a single problem. Raises ValueError when the provider did not report the tokens of every reply.
+    for a single problem. Raises ValueError before every item is settled, and when the provider did not report the
+    tokens of every reply.
     """
+    if not leases.is_settled(run):
+        raise ValueError("the pilot is not finished")
     student = _from_pilot(run, Generation.objects.exclude(purpose=Generation.Purpose.TUTOR))
     if not RunTutor.objects.filter(run=run).exists():
         return student

@@ -197,11 +197,11 @@ class _RunExecution:
         self._settings: MethodSettings = self._method.settings(**run.parameters)
         student = ModelRole.student(run, self._settings)
         self._calls: dict[Role, RoleCalls] = {
-            "student": RoleCalls(student, providers["student"], resources.runner)
+            "student": RoleCalls(student, providers["student"], resources.runner, stop)
         }
         if resources.tutor:
             tutor = ModelRole.tutor(resources.tutor)
-            self._calls["tutor"] = RoleCalls(tutor, providers["tutor"], new_owner())
+            self._calls["tutor"] = RoleCalls(tutor, providers["tutor"], new_owner(), stop)
         self._commits = resources.commits
         self._progress = progress
         self._stop = stop

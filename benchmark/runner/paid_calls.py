@@ -1,6 +1,7 @@
 """The model calls of a run. Each is paid for, so each needs what the budget and the spending caps leave."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 from benchmark.methods import Role
 from benchmark.model_calls.batches import Batches
@@ -17,12 +18,12 @@ from benchmark.runner.reply_store import ModelRole
 class RoleCalls:
     """The calls of this process to the model of one role, within its rate limits."""
 
-    def __init__(self, part: ModelRole, provider: Provider, runner: str) -> None:
+    def __init__(self, part: ModelRole, provider: Provider, runner: str, stop: Stop) -> None:
         limits = RateLimits(**part.metered.limits)
         self.part = part
         self.runner = runner
         self.price = Price.of_run(part.metered)
-        self.limiter = RateLimiter(limits)
+        self.limiter = RateLimiter(limits, stop)
         self.provider = RateLimitedProvider(provider, self.limiter, limits)
 
 
@@ -46,30 +47,34 @@ class PaidCalls:
         self._progress = progress
         self._in_flight = 0
 
+    @asynccontextmanager
     async def send(
         self, role: Role, prompt: Prompt, parameters: Parameters, key: str, refusal: str
-    ) -> ModelReply:
-        """Send the prompt to the role's model; `refusal` says why a spending cap refuses the call, or is blank.
+    ) -> AsyncIterator[ModelReply]:
+        """Yield the reply of the role's model; `refusal` says why a spending cap refuses the call, or is blank.
 
-        Batches compare each new batch with the caps, because the replies of an earlier one are paid for already.
+        The call is in flight until the block ends, in which the reply is stored. Batches compare each new batch with
+        the caps, because the replies of an earlier one are paid for already.
         """
         if self.batches:
             self._stop.check()
-            return await self.batches.reply(key, prompt.messages, parameters)
+            yield await self.batches.reply(key, prompt.messages, parameters)
+            return
+        if refusal:
+            self._stop.request(refusal)
         tutor = self._calls.get("tutor")
-        reason = refusal or self._budget.used_up(
+        self._budget.request_stop(
+            self._stop,
             self._progress.spent,
             self._calls["student"].price,
             in_flight=self._in_flight,
             others=[(self._progress.tutor_spent, tutor.price)] if tutor else (),
         )
-        if reason:
-            self._stop.request(reason)
         self._stop.check()
         self._in_flight += 1
         try:
             calls = self._calls[role]
-            return await complete(
+            yield await complete(
                 calls.provider, calls.part.spec.model, prompt.messages, parameters, retry=self._retry
             )
         finally:

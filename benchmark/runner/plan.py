@@ -20,7 +20,7 @@ from benchmark.models import Corpus, Dataset, LanguageModel, Problem, Run, RunTu
 from benchmark.models.metering import MeteredRun
 from benchmark.oracles.store import problems_without_oracle
 from benchmark.prompts import TemplateError
-from benchmark.providers import ModelSpec, Parameters, check_parameters, parse_model_spec
+from benchmark.providers import ModelSpec, Parameters, check_parameters, longest_reply, parse_model_spec
 from benchmark.representations import MissingRepresentationError
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
@@ -57,6 +57,8 @@ class RunScope:
     tier: str = ""
     limit: int | None = None
     pilot: int | None = None
+    former: Mapping[str, Any] | None = None
+    """See `PlannedRun.former`."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,12 @@ class RunPlan:
         if self.tutor is None:
             return None
         row = self.tutor.row or catalogue.matching(self.tutor.spec, self.tutor.parameters)
-        return price_for(self.tutor.spec, catalogue.typed_price(row) if row else None)
+        return _price_of(self.tutor.spec, row)
+
+
+def _price_of(spec: ModelSpec, row: LanguageModel | None) -> Price | None:
+    """Return the typed price of the row, else the listed one; None: unknown."""
+    return price_for(spec, catalogue.typed_price(row) if row else None)
 
 
 Draws = Literal["repeat", "fresh"]
@@ -156,10 +163,21 @@ class RunOptions:
         run.price = asdict(self.price) if self.price else None
         if run.model_spec and (reason := caps.unknown_price(Account.of_run(run))):
             raise CannotRunError(f"{reason[0].upper()}{reason[1:]}.")
+        if self.batch and isinstance(run, Run) and self._needs_longest_reply(run):
+            raise CannotRunError(
+                "--batch with --max-cost, --max-tokens or a spending cap needs a longest reply, because nothing in a "
+                "batch can be stopped: give --set max_output_tokens=N."
+            )
         run.budget = {name: bound for name, bound in asdict(self.budget).items() if bound is not None}
         run.limits = self.limits.to_json()
         if isinstance(run, Run):
             run.distributed = self.distributed
+
+    def _needs_longest_reply(self, run: Run) -> bool:
+        """Return whether a budget or a cap bounds the cost of batches whose requests have no output limit."""
+        settings = METHODS[run.method].settings(**run.parameters)
+        unlimited = longest_reply(parse_model_spec(run.model_spec).provider, settings.parameters) is None
+        return unlimited and (self.budget.needs_tokens or caps.dollars_left(Account.of_run(run)) is not None)
 
 
 def plan_run(
@@ -177,7 +195,7 @@ def plan_run(
     chosen = _choose(dataset, scope)
     reasons = _untestable(dataset, method, settings, chosen)
     testable = tuple(problem for problem in chosen if problem.external_id not in reasons)
-    planned = PlannedRun(dataset, spec, settings, testable, scope.attempts, scope.epochs)
+    planned = PlannedRun(dataset, spec, settings, testable, scope.attempts, scope.epochs, scope.former)
     prepared = method.prepare(planned)
     settings, reasons = prepared.settings, {**reasons, **prepared.left_out}
     attempts = scope.attempts * scope.epochs
@@ -295,22 +313,22 @@ def _planned_tutor(run: Run, plan: RunPlan, options: RunOptions) -> RunTutor | N
         raise CannotRunError(
             "--batch is for runs with one model: the requests of student and tutor follow each other. Leave it out."
         )
-    price, row = plan.tutor_price, plan.tutor.row
+    tutor = RunTutor(run=run, model_spec=str(plan.tutor.spec), parameters=plan.tutor.parameters.to_json())
+    row = plan.tutor.row
+    _apply_to_tutor(tutor, options, plan.tutor_price, row.context_tokens if row else None)
+    return tutor
+
+
+def _apply_to_tutor(tutor: RunTutor, options: RunOptions, price: Price | None, context: int | None) -> None:
+    """Set price and limits of the tutor's row without saving it. Raises CannotRunError where the price is missing."""
     if options.budget.cost is not None and price is None:
         raise CannotRunError(
-            f"--max-cost needs a price of the tutor's model {plan.tutor.spec} too. Type one on the model's page."
+            f"--max-cost needs a price of the tutor's model {tutor.model_spec} too. Type one on the model's page."
         )
-    limits = replace(options.limits, context_tokens=row.context_tokens if row else None)
-    tutor = RunTutor(
-        run=run,
-        model_spec=str(plan.tutor.spec),
-        parameters=plan.tutor.parameters.to_json(),
-        price=asdict(price) if price else None,
-        limits=limits.to_json(),
-    )
+    tutor.price = asdict(price) if price else None
+    tutor.limits = replace(options.limits, context_tokens=context).to_json()
     if reason := caps.unknown_price(Account.of_run(tutor)):
         raise CannotRunError(f"{reason[0].upper()}{reason[1:]}.")
-    return tutor
 
 
 def _frozen_row(row: LanguageModel | None, spec: ModelSpec, parameters: Parameters) -> LanguageModel:
@@ -401,6 +419,8 @@ def plan_like(run: Run, draws: Draws = "repeat") -> RunPlan:
         epochs=run.epochs,
         first_draw=None if draws == "fresh" else run.first_draw,
         problem_ids=list(run.items.filter(chain=0).values_list("problem__external_id", flat=True)),
+        # The record of another site names rows of that site.
+        former={} if run.source else run.manifest.get("prepared", {}),
     )
     settings = method.settings(**run.parameters)
     plan = plan_run(run.dataset, parse_model_spec(run.model_spec), method, settings, scope)
@@ -468,7 +488,8 @@ def prepare_resume(run: Run, options: RunOptions) -> None:
     """Make everything that is not done pending again, failed items included. Raises CannotRunError.
 
     The run must have the problems and prompts it began with. Another version of the program or of the compiler is
-    allowed and recorded in the manifest. An imported run cannot be resumed.
+    allowed and recorded in the manifest. An imported run cannot be resumed. The tutor's model gets the limits of the
+    options, and its price if it had none.
     """
     check_own(run)
     _check_unchanged(run)
@@ -483,3 +504,7 @@ def prepare_resume(run: Run, options: RunOptions) -> None:
         options.apply_to(run)
         run.state, run.finished_at, run.stop_reason = Run.State.OPEN, None, ""
         run.save(update_fields=["manifest", "state", "finished_at", "stop_reason", *OPTION_COLUMNS])
+        if tutor := RunTutor.objects.select_related("model").filter(run=run).first():
+            price = Price.of_run(tutor) or _price_of(parse_model_spec(tutor.model_spec), tutor.model)
+            _apply_to_tutor(tutor, options, price, tutor.limits.get("context_tokens"))
+            tutor.save(update_fields=["price", "limits"])

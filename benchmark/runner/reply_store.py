@@ -1,7 +1,8 @@
 """Replies to the prompts of a run: from its rows, from the cache of paid replies, or from the model."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakValueDictionary
@@ -92,13 +93,13 @@ class ReplyStore:
         roles: Mapping[Role, ModelRole],
         *,
         commits: CommitQueue,
-        call: Callable[[Role, Prompt, Parameters, str, str], Awaitable[ModelReply]],
+        call: Callable[[Role, Prompt, Parameters, str, str], AbstractAsyncContextManager[ModelReply]],
         on_stored: Callable[[Role, Generation, Spending], None],
     ) -> None:
         """`call` sends a prompt; `on_stored` gets the role, each new row, and what the role has spent.
 
         `call` gets the role, the prompt, its parameters, its cache key, and the reason if a spending cap refuses
-        further calls, else blank.
+        further calls, else blank. Its block ends when the reply is stored.
         """
         self._run = run
         self._settings = settings
@@ -142,13 +143,16 @@ class ReplyStore:
         self, request: ChainRequest, part: ModelRole, parameters: Parameters, key: str
     ) -> Generation:
         paid, refusal = await self._commits.submit(_look_up, (part.account, key))
+        sent = {"parameters": parameters.to_json(), "cache_key": key}
         if paid is not None:
-            columns = reused_columns(paid) | {name: getattr(paid, name) for name in _OWN_COLUMNS}
-        else:
-            reply = await self._call(request.role, request.prompt, parameters, key, refusal)
+            own = {name: getattr(paid, name) for name in _OWN_COLUMNS}
+            return await self._store(request, part, reused_columns(paid) | own | sent)
+        async with self._call(request.role, request.prompt, parameters, key, refusal) as reply:
             own = {"text": reply.text, "first_token": reply.first_token, "blocks": [*reply.blocks] or None}
-            columns = reply_columns(reply) | own
-        row = self._row(request, columns | {"parameters": parameters.to_json(), "cache_key": key})
+            return await self._store(request, part, reply_columns(reply) | own | sent)
+
+    async def _store(self, request: ChainRequest, part: ModelRole, columns: Mapping[str, Any]) -> Generation:
+        row = self._row(request, columns)
         row, spent = await self._commits.submit(store, (part, row))
         logger.info(
             "run step",
@@ -198,7 +202,7 @@ def _look_up(entries: list[tuple[Account, str]]) -> Sequence[tuple[Generation | 
 def store(entries: list[tuple[ModelRole, Generation]]) -> Sequence[tuple[Generation, Spending]]:
     """Store rows of one run and their cost in one transaction; return the rows and what the role of each has spent.
 
-    Where another process has stored the same step, its row is returned.
+    Where another process has stored the same step, its row is returned; the reply that is not stored was paid for too.
     """
     insert_generations([row for _, row in entries])
     spent = {}
@@ -206,7 +210,7 @@ def store(entries: list[tuple[ModelRole, Generation]]) -> Sequence[tuple[Generat
         paid = [
             Spending.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens)
             for other, row in entries
-            if other.role == part.role and row.pk and row.reused_id is None
+            if other.role == part.role and row.reused_id is None
             if row.purpose != Generation.Purpose.RECORDED
         ]
         spent[part.role] = sum(paid, Spending()).add_to(part.metered)

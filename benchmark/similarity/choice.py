@@ -10,7 +10,11 @@ from benchmark.providers import Message
 from benchmark.representations import RepresentationKind
 
 TEMPLATES = ("similarity/question", "similarity/option")
-_ANSWER = re.compile(r"\banswer\b[\s*_]*(?:is)?[\s*_:]*[(\[]?([A-D])(?![\w'’])", re.IGNORECASE)
+_LINE = re.compile(
+    r"^[^\w\n]*(?i:(?:(?:the|my|final|correct)\s+)*answer)[^\w\n]*:[^\w\n]*([A-D])[^\w\n]*$", re.MULTILINE
+)
+"""A line of the form that the prompt demands."""
+_ANSWER = re.compile(r"\b(?i:answer)\b[\s*_]*(?i:is|:)[\s*_:]*[(\[]?([A-D])(?![\w'’])")
 
 
 def choice_prompt(kind: RepresentationKind, reference: str, options: Sequence[str]) -> Prompt:
@@ -27,8 +31,11 @@ def choice_prompt(kind: RepresentationKind, reference: str, options: Sequence[st
 
 
 def read_letter(reply: str) -> str | None:
-    """Return the last letter after the word "answer" in the reply; None without one."""
-    letters = [match[1].upper() for match in _ANSWER.finditer(reply)]
+    """Return the letter of the last line "Answer: X", or else the last capital letter after "answer is" or "answer:".
+
+    None without one.
+    """
+    letters = _LINE.findall(reply) or _ANSWER.findall(reply)
     return letters[-1] if letters else None
 
 

@@ -51,7 +51,7 @@ from benchmark.similarity.ties import Placing, tied_best
 
 logger = logging.getLogger(__name__)
 
-VisibleProblem = SimilarityRun.Task
+Task = SimilarityRun.Task
 PROVIDERS_DEFAULT = Parameters()
 
 
@@ -74,7 +74,7 @@ class SimilarityPlan:
     """The row that a label named. The run has this row, or a version of it with this sampling."""
 
     def __post_init__(self) -> None:
-        needs_model = self.kind.generated or self.task == VisibleProblem.CHOOSE
+        needs_model = self.kind.generated or self.task == Task.CHOOSE
         if needs_model and self.spec is None:
             raise CannotRunError(
                 f"A model is needed to {self.task} by {self.kind.name}: name one with --model."
@@ -149,7 +149,7 @@ def start_run(plan: SimilarityPlan, options: RunOptions) -> SimilarityRun:
     options.apply_to(run)
     with transaction.atomic():
         run.model = _frozen_model(plan)
-        if plan.task == VisibleProblem.CHOOSE:
+        if plan.task == Task.CHOOSE:
             run.parameters["draw"] = reserve_draws(run.model_spec, 1, plan.draw)
         run.save()
     return run
@@ -169,7 +169,7 @@ def run_inputs(plan: SimilarityPlan) -> dict[str, object]:
     """Return everything that must not change before a run resumes."""
     templates = our_templates()
     names = [plan.kind.template] if plan.kind.generated else []
-    names += TEMPLATES if plan.task == VisibleProblem.CHOOSE else []
+    names += TEMPLATES if plan.task == Task.CHOOSE else []
     return {
         "questions": plan.question_set.content_hash,
         "dataset": {
@@ -264,9 +264,9 @@ async def execute(
         assert author is not None
         await send(generation_requests(plan.kind, author, missing))
         await sync_to_async(work.load)()
-    if plan.task == VisibleProblem.RANK and not work.missing():
+    if plan.task == Task.RANK and not work.missing():
         await sync_to_async(_rank)(work, encoder, monitor.advance)
-    elif plan.task == VisibleProblem.CHOOSE and not stop.reason:
+    elif plan.task == Task.CHOOSE and not stop.reason:
         ready = [q for q in work.questions if all(p.external_id in work.texts for p in _problems(q))]
         await send(await sync_to_async(_choices)(work, ready, monitor.advance))
     await sync_to_async(_conclude)(run, stop, faults)

@@ -11,7 +11,7 @@ from benchmark.models import Run
 from benchmark.models.finishes import finish_warnings
 from benchmark.plots import sparkline
 from benchmark.reports import RunFigures
-from benchmark.reports.comparison.text import point_interval, points, ratio_ranges
+from benchmark.reports.comparison.text import TEST_NAMES, point_interval, points, ratio_ranges
 from benchmark.reports.formatting import (
     INTERVAL_NAMES,
     contest_interval,
@@ -115,6 +115,12 @@ def ratio_bounds(found: RatioSet | None) -> str:
 def method_name(method: str) -> str:
     """Return the short name of the method of an interval."""
     return INTERVAL_NAMES[method]
+
+
+@register.filter
+def test_name(test: str) -> str:
+    """Return the short name of the test of a pair of runs."""
+    return TEST_NAMES[test]
 
 
 @register.filter

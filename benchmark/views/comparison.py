@@ -103,13 +103,13 @@ def _csv(comparison: Comparison) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(
         ["first", "run", "problems", "first_value", "value", "difference", "low", "high", "only_first", "only_this",
-         "p", "holm", "inside_noise", "interval_method", "first_figure", "figure", "failures"]
+         "p", "holm", "inside_noise", "interval_method", "first_figure", "figure", "failures", "test"]
     )  # fmt: skip
     for pair in comparison.pairs:
         low, high = pair.interval or (None, None)
         writer.writerow(
             [comparison.first, pair.run, pair.problems, pair.first_value, pair.value, pair.difference, low, high,
              len(pair.only_first), len(pair.only_this), pair.p, pair.holm, pair.inside_noise,
-             pair.interval_method, pair.first_figure, pair.figure, comparison.failures]
+             pair.interval_method, pair.first_figure, pair.figure, comparison.failures, pair.test]
         )  # fmt: skip
     return file.getvalue()

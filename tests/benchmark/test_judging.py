@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -269,6 +270,9 @@ def test_official_verdicts_of_candidates_are_those_under_the_factor_of_their_run
     Generation.objects.create(
         work_item=item, step=0, purpose="solve", messages=[], parameters={}, latency=0.0, code=code
     )
+    Generation.objects.create(
+        work_item=item, step=1, purpose="critique", messages=[], parameters={}, latency=0.0, code="quoted"
+    )
 
     def accepted(*, judge_missing: bool = False) -> bool | None:
         [candidate] = candidates_of_run(run, judge_missing=judge_missing)
@@ -279,6 +283,13 @@ def test_official_verdicts_of_candidates_are_those_under_the_factor_of_their_run
         scope=judging.scope_of_run(run), host=judge.host_name(), factor=2.44140625, measured=2.4
     )
     assert accepted() is None
+    problem.dataset.problems.create(
+        external_id="other", title="", statement="", time_limit=1, memory_limit=1, checker={}, content_hash=""
+    )
+    for ids, refusal in (("other", "no candidate to verify"), ("othre", "Did you mean other?")):
+        with pytest.raises(CommandError, match=refusal):
+            call_command("verify_candidates", "--run", str(run.pk), "--problems", ids)
+    assert accepted() is None, "programs for other problems are not judged"
     assert accepted(judge_missing=True)
     assert Judgement.objects.first().time_factor == 2.44140625  # type: ignore[union-attr]
 

@@ -125,7 +125,7 @@ def prepare_leaks(planned: PlannedRun) -> Preparation:
         raise SettingsError(
             "prompts: the prompts of sessions are those of the tutors' pages. Leave the setting out."
         )
-    if planned.attempts * planned.epochs != 1:
+    if planned.states_chains:
         raise SettingsError(
             "leak: the sessions and the setting draws determine the number of chains. Leave --attempts and --epochs "
             "out."

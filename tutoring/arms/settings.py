@@ -125,7 +125,7 @@ def _check(settings: SessionSettings, protocol: Protocol, rules: Rules, planned:
             "yoked_chains: without from_first no chain begins with a session. Use --attempts for the number of chains."
         )
     if settings.from_first is not None:
-        if planned.attempts * planned.epochs != 1:
+        if planned.states_chains:
             raise SettingsError(
                 "from_first: the sessions of people determine the number of chains. Leave --attempts and --epochs out."
             )

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from benchmark.management.arguments import find_dataset
+from benchmark.management.arguments import chosen_problems, find_dataset
 from benchmark.management.commands import run_baseline
 from benchmark.management.progress import progress_bar
 from benchmark.methods import PROFILES, SettingsError, parse_settings
@@ -14,7 +14,6 @@ from benchmark.models import Problem, Run, Verifier
 from benchmark.oracles.inputs import InputRecipe
 from benchmark.oracles.store import build_imported, problems_without_oracle
 from benchmark.reports import RunFigures
-from benchmark.runner import Estimate
 from benchmark.runner.judges import cores
 from judge import SandboxUnavailableError
 from judge.management.tables import aligned
@@ -44,9 +43,7 @@ class Command(run_baseline.Command):
             options["method"] = "verifier"
         super().handle(**options)
 
-    def _print_result(
-        self, run: Run, figures: RunFigures, _estimates: dict[str, Estimate] | None, as_json: bool
-    ) -> None:
+    def _print_result(self, run: Run, figures: RunFigures, as_json: bool) -> None:
         built = list(
             run.verifiers.select_related("problem__dataset", "suite").order_by("problem__external_id")
         )
@@ -56,11 +53,9 @@ class Command(run_baseline.Command):
     def _build_imported(self, options: dict[str, Any]) -> None:
         if options["model"] or options["resume"] or not options["dataset"]:
             raise CommandError("--imported takes --dataset, and neither --model nor --resume.")
-        ids = [name.strip() for name in (options["problems"] or "").split(",") if name.strip()]
-        problems = find_dataset(options["dataset"]).problems.all()
-        if ids:
-            problems = problems.filter(external_id__in=ids)
-        refused = problems_without_oracle(find_dataset(options["dataset"]))
+        dataset = find_dataset(options["dataset"])
+        problems = chosen_problems(dataset, options["problems"]) or dataset.problems.all()
+        refused = problems_without_oracle(dataset)
         imported = [one for problem in problems if (one := _imported(problem))]
         if not imported:
             raise CommandError(f"No problem of {options['dataset']} was imported with an oracle.")

@@ -17,7 +17,7 @@ from benchmark.reports.comparison import (
 class Command(BaseCommand):
     help = (
         "Compare a base run with each of the others on the problems that both tried. Prints the paired difference "
-        "with intervals, McNemar's exact test with Holm's correction, verdict changes, and where chains diverge."
+        "with intervals, tests with Holm's correction, verdict changes, and where chains diverge."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

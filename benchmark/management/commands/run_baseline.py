@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from typing import Any, get_args
 
@@ -182,7 +182,7 @@ class Command(BaseCommand):
             execute_run(run, bar, Stop(), cancel_batches=options["cancel_batches"])
         run.refresh_from_db()
         figures = run_report(run)
-        self._print_result(run, figures, _estimates_from_pilot(run), options["json"])
+        self._print_result(run, figures, options["json"])
         if run.state != Run.State.FINISHED:
             reasons = [f"Stopped: {run.stop_reason}"] if run.stop_reason else []
             reasons += [f"{count} failed: {fault}" for fault, count in figures.faults.items()]
@@ -274,10 +274,9 @@ class Command(BaseCommand):
             self.stdout.write(_STORED_ARE_FREE)
         self.stdout.write(assumed if len(plans) == 1 else f"{_EACH_ALONE}\n{assumed}")
 
-    def _print_result(
-        self, run: Run, figures: RunFigures, estimates: dict[str, Estimate] | None, as_json: bool
-    ) -> None:
+    def _print_result(self, run: Run, figures: RunFigures, as_json: bool) -> None:
         price, spent = Price.of_run(run), Spending.of_run(run)
+        estimates, reason = _estimates_from_pilot(run)
         tutor = RunTutor.objects.filter(run=run).first()
         if as_json:
             document = {
@@ -341,7 +340,7 @@ class Command(BaseCommand):
         if "pilot" in run.manifest:
             problems = run.manifest["pilot"]["of_problems"]
             if estimates is None:
-                self.stdout.write("No estimate: the provider did not report the tokens of its replies.")
+                self.stdout.write(f"No estimate: {reason}.")
             else:
                 self.stdout.write(f"All {_count(problems, 'problem', 'problems')} would take, by this pilot:")
                 by_pilot = _PILOT_IS_FRESH if run.first_draw else _PILOT_IS_REPEATED
@@ -395,11 +394,14 @@ def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def _estimates_from_pilot(run: Run) -> dict[str, Estimate] | None:
-    """Return the estimates of a pilot; None for another run or with unknown tokens."""
-    with suppress(ValueError):
-        return estimate_from_pilot(run) if "pilot" in run.manifest else None
-    return None
+def _estimates_from_pilot(run: Run) -> tuple[dict[str, Estimate] | None, str]:
+    """Return the estimates of a pilot, or None and why it gives none; the reason is blank for another run."""
+    if "pilot" not in run.manifest:
+        return None, ""
+    try:
+        return estimate_from_pilot(run), ""
+    except ValueError as error:
+        return None, str(error)
 
 
 def _all_planned(options: dict[str, Any]) -> list[RunPlan]:

@@ -2,13 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import find_dataset, find_run, not_negative, positive
+from benchmark.management.arguments import chosen_problems, find_dataset, find_run, not_negative, positive
 from benchmark.management.progress import progress_bar
 from benchmark.oracles.candidates import (
     RANKINGS,
@@ -81,8 +81,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
-        ids = {name.strip() for name in (options["problems"] or "").split(",") if name.strip()}
-        chosen = [one for one in _candidates(options) if not ids or one.problem.external_id in ids]
+        chosen = list(progress_bar(_candidates(options), unit="program"))
         if not chosen:
             raise CommandError("There is no candidate to verify.")
         verified, skipped = [], []
@@ -181,10 +180,14 @@ def _share(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.2%}"
 
 
-def _candidates(options: dict[str, Any]) -> list[NamedCandidate]:
+def _candidates(options: dict[str, Any]) -> Iterator[NamedCandidate]:
+    """Return the candidates; those of a run are judged on the way if they were not yet. Raises CommandError."""
     if options["run"]:
-        return list(candidates_of_run(find_run(options["run"]), judge_missing=True))
-    return list(imported_candidates(find_dataset(options["dataset"]).problems.all()))
+        run = find_run(options["run"])
+        problems = chosen_problems(run.dataset, options["problems"])
+        return candidates_of_run(run, problems, judge_missing=True)
+    dataset = find_dataset(options["dataset"])
+    return imported_candidates(chosen_problems(dataset, options["problems"]) or dataset.problems.all())
 
 
 def _oracles(verified: Sequence[VerifiedCandidate]) -> list[JudgedOracle]:

@@ -1,7 +1,7 @@
 """Comparison of runs: the first with each of the others, problem by problem (docs/spec.md 0.1).
 
-Only problems that both runs tried are compared; the others are counted. Verdicts, McNemar's test and the matrix use the
-first chains (chain 0), the difference uses all chains. A refine run is compared by its Refine@K. The statistics are in
+Only problems that both runs tried are compared; the others are counted. Verdicts and the matrix use the first chains
+(chain 0), the difference and its test use all chains. A refine run is compared by its Refine@K. The statistics are in
 `benchmark.metrics`.
 """
 

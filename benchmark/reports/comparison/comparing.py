@@ -15,7 +15,7 @@ from benchmark.reports.comparison.outcomes import (
     same_problems,
 )
 from benchmark.reports.comparison.pairs import compare_pair
-from benchmark.reports.comparison.records import Comparison, Overlap, RunPair
+from benchmark.reports.comparison.records import Comparison, Overlap
 from benchmark.reports.formatting import label
 
 
@@ -52,8 +52,8 @@ def compare(runs: Sequence[Run], *, divergence: bool = True, failures: str = "")
         first=str(first.run.pk),
         first_label=label(first.run, of=first.run.dataset.name),
         pairs=tuple(
-            _adjusted(pair, p, several=max(first.run.attempts, other.run.attempts) > 1)
-            for pair, other, p in zip(pairs, others, adjusted, strict=True)
+            replace(pair, holm=p, inside_noise=p >= SIGNIFICANCE)
+            for pair, p in zip(pairs, adjusted, strict=True)
         ),
         overlaps=tuple(
             Overlap(str(one), str(other), len(newly[one]), overlap(newly[one], newly[other]))
@@ -74,11 +74,3 @@ def _check(runs: Sequence[Run]) -> None:
         raise NothingToCompareError(
             f"Run {without[0].pk} builds verifiers and makes no attempts. Leave it out of the comparison."
         )
-
-
-def _adjusted(pair: RunPair, p: float, *, several: bool) -> RunPair:
-    """Return the pair with its adjusted p. With `several` attempts per problem, its interval counts as evidence too."""
-    significant = p < SIGNIFICANCE
-    if several and pair.interval is not None:
-        significant = significant or not pair.interval.low <= 0 <= pair.interval.high
-    return replace(pair, holm=p, inside_noise=not significant)

@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from benchmark.metrics import (
+    PairedDifference,
     TooFewAttemptsError,
     mcnemar,
     paired_difference,
+    problem_t_test,
     problems_needed,
     visible_difference,
 )
@@ -40,7 +42,10 @@ def compare_pair(
     if all(contests) and len(set(contests)) > 1:
         by_contest = paired_difference(values, first_values, contests)
     discordant = (len(only_first) + len(only_this)) / len(known) if known else 0.0
-    p = mcnemar(len(only_first), len(only_this))
+    if binary or difference is None:
+        test, p = "mcnemar", mcnemar(len(only_first), len(only_this))
+    else:
+        test, p = "problem_t", _test_means(values, first_values, difference)
     return RunPair(
         run=str(other.run.pk),
         label=label(other.run, of=other.run.dataset.name),
@@ -66,6 +71,7 @@ def compare_pair(
         contest_interval_method=by_contest.method if by_contest else "none",
         only_first=tuple(problems[problem].external_id for problem in only_first),
         only_this=tuple(problems[problem].external_id for problem in only_this),
+        test=test,
         p=p,
         holm=p,
         inside_noise=False,
@@ -76,6 +82,15 @@ def compare_pair(
         transitions=_transitions(first, other, known),
         divergences=divergences,
     )
+
+
+def _test_means(
+    values: Sequence[float], first_values: Sequence[float], difference: PairedDifference
+) -> float:
+    """Return the p of the t test over problems; for equal differences, the p at which their bound contains 0."""
+    if difference.method == "bound":
+        return float((1 - abs(difference.mean)) ** len(values))
+    return problem_t_test([this - first for this, first in zip(values, first_values, strict=True)])
 
 
 def _transitions(

@@ -39,10 +39,11 @@ class RunPair:
     at equal attempts and at equal tokens; it is None for other pairs and for too few attempts. `rejected` counts
     attempts that failed permanently, `unpaired` the problems that only one run tried.
 
-    `holm` is p adjusted for all runs compared with the first. `inside_noise` is True if neither p nor, with several
-    attempts per problem, the interval shows a difference. `visible` is the difference that these problems show with a
-    power of 80 %, `needed` the number of problems that show this difference. `interval_method` and
-    `contest_interval_method` are a `benchmark.metrics.IntervalMethod` or "none".
+    `test` is "mcnemar" for one attempt per problem and run, otherwise "problem_t", the t test of all attempts. `holm`
+    is its p adjusted for all runs compared with the first, and `inside_noise` is True if it shows no difference.
+    `visible` is the difference that these problems show with a power of 80 %, `needed` the number of problems that
+    show this difference. `interval_method` and `contest_interval_method` are a `benchmark.metrics.IntervalMethod` or
+    "none".
     """
 
     run: str
@@ -66,6 +67,7 @@ class RunPair:
     contest_interval_method: str
     only_first: tuple[str, ...]
     only_this: tuple[str, ...]
+    test: str
     p: float
     holm: float
     inside_noise: bool

@@ -72,6 +72,10 @@ def _range(found: Range) -> str:
     return f"{percent(found.low)} to {percent(found.high)}"
 
 
+TEST_NAMES = {"mcnemar": "McNemar", "problem_t": "t over problems"}
+"""The tests of a pair by their names in `RunPair.test`."""
+
+
 def points(value: float | None) -> str:
     """Format a difference of shares in percentage points with its sign, never as a negative zero."""
     return "n/a" if value is None else f"{100 * value:+z.2f}"
@@ -103,7 +107,8 @@ def _pair(pair: RunPair, tests: int) -> list[str]:
         f"{_named(pair.contest_interval, pair.contest_interval_method)} over contests",
         f"  first {chains}: {len(pair.only_first)} solved only by the base run, "
         f"{len(pair.only_this)} only by this run; "
-        f"McNemar p = {pair.p:.4g}" + (f", Holm for {tests} runs {pair.holm:.4g}" if tests > 1 else ""),
+        f"{TEST_NAMES[pair.test]} p = {pair.p:.4g}"
+        + (f", Holm for {tests} runs {pair.holm:.4g}" if tests > 1 else ""),
     ]
     if pair.power_note:
         lines.append(f"  {pair.power_note}")

@@ -91,8 +91,11 @@ def curve_of(refinements: Sequence[Refinement], k: int) -> RefinementCurve:
     for one in refinements:
         by_problem[one.problem].append(one)
     problems = by_problem.values()
+    single = all(len(chains) == 1 for chains in problems)
     points = [
-        _point(limit, [share_within([one.accepted_at for one in chains], limit) for chains in problems])
+        _point(
+            limit, [share_within([one.accepted_at for one in chains], limit) for chains in problems], single
+        )
         for limit in range(1, k + 1)
     ]
     anywhere = [share_within([one.accepted for one in chains], None) for chains in problems]
@@ -103,7 +106,7 @@ def curve_of(refinements: Sequence[Refinement], k: int) -> RefinementCurve:
         chains=len(refinements),
         solved=len(solved),
         points=tuple(points),
-        with_restarts=_point(k, anywhere) if restarted else None,
+        with_restarts=_point(k, anywhere, single) if restarted else None,
         restarted=restarted,
         mean_attempts_per_solved=sum(one.accepted or 0 for one in solved) / len(solved) if solved else None,
         tokens=_sum([one.tokens for one in refinements]),
@@ -170,12 +173,13 @@ def resampling_comparison(
         pass_at_k(resampled[name].attempts, resampled[name].accepted, min(count, resampled[name].attempts))
         for name, count in affordable.items()
     ]
+    single = all(resampled[name].attempts == 1 for name in problems)
     return ResamplingComparison(
         problems=len(problems),
         k=k,
         refine=curve_of(common, k).points[-1],
-        pass_same_k=_point(k, same_k),
-        pass_same_tokens=_point(k, same_tokens) if same_tokens else None,
+        pass_same_k=_point(k, same_k, single),
+        pass_same_tokens=_point(k, same_tokens, single) if same_tokens else None,
         capped=sum(count > resampled[name].attempts for name, count in affordable.items()),
     )
 
@@ -197,9 +201,9 @@ def _affordable_attempts(
     return affordable
 
 
-def _point(k: int, shares: Sequence[float]) -> ShareAtK:
-    """Return the mean; its interval is Wilson's where every problem is solved or not (see `rate_interval`)."""
-    return ShareAtK(k, sum(shares) / len(shares), *rate_interval(shares, single=set(shares) <= {0.0, 1.0}))
+def _point(k: int, shares: Sequence[float], single: bool) -> ShareAtK:
+    """Return the mean; its interval is Wilson's if each problem has a `single` chain (see `rate_interval`)."""
+    return ShareAtK(k, sum(shares) / len(shares), *rate_interval(shares, single=single))
 
 
 def _sum(numbers: Sequence[int | None]) -> int | None:

@@ -37,15 +37,20 @@ def test_a_problem_comes_with_tests_limits_and_both_kinds_of_programs(
 ) -> None:
     bare = ROW | {"name": "bare", "time_limit": None, "memory_limit_bytes": 0}
     filed = ROW | {"name": "filed", "input_file": "input.txt"}
+    uneven = ROW | {"name": "uneven", "private_tests": {"input": ["1 2\n", "2 2\n"], "output": ["3\n"]}}
+    lacking = ROW | {"name": "lacking", "solutions": {"language": [3, 3], "solution": ["print(3)"]}}
     with gzip.open(tmp_path / "train.jsonl.gz", "wt") as file:
-        file.writelines(json.dumps(row) + "\n" for row in (ROW, bare, filed))
+        file.writelines(json.dumps(row) + "\n" for row in (ROW, bare, filed, uneven, lacking))
     call_command("import_problems", "codecontests", str(tmp_path), "--dataset", "contests", "--json")
     result = json.loads(capsys.readouterr().out)
     assert (result["imported"], result["left_out"]) == (
-        2,
-        [{"id": "filed", "reason": "its programs read or write files"}],
+        3,
+        [
+            {"id": "filed", "reason": "its programs read or write files"},
+            {"id": "uneven", "reason": "its private_tests have 2 inputs and 1 outputs"},
+        ],
     )
-    assert {note["id"] for note in result["notes"]} == {"bare"}
+    assert {note["id"] for note in result["notes"]} == {"bare", "lacking"}
     problem = Problem.objects.get(external_id="1575_A. Sums")
     assert (problem.title, problem.time_limit, problem.rating, problem.tags) == ("Sums", 1.5, 1100, ["math"])
     assert problem.source_url.endswith("/1575/A")

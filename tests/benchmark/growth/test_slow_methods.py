@@ -21,8 +21,9 @@ from benchmark.prompts.slow import (
     slow_prompt,
     told_feedback,
 )
-from benchmark.providers import Message
+from benchmark.providers import Message, parse_model_spec
 from benchmark.providers.practice import ScriptStage, StudentScript, practice_scripts, reply_to
+from benchmark.runner import RunOptions, RunScope, plan_like, plan_run, start_run
 from judge import Verdict
 from tests.problems import store_doubling
 
@@ -126,6 +127,7 @@ def test_start_programs_fail_by_time_only():
     unknown = judged(problem, "a", ["AC", "TLE"])
     right = judged(problem, "b", ["AC", "TLE", "TLE"], relaxed_verdict="AC")
     judged(problem, "c", ["AC", "TLE", "WA"])
+    judged(problem, "c", ["AC", "TLE"], stop_at_first_failure=True)
     judged(problem, "d", ["AC", "TLE"], problem_hash="1" * 64)
     repair = judged(problem, "e", ["AC", "TLE"])
     run = Run.objects.create(
@@ -138,6 +140,20 @@ def test_start_programs_fail_by_time_only():
     found = find_starts([problem], "python")
     assert [(one.submission, one.right) for one in found["doubling"]] == [(right, True), (unknown, False)]
     assert find_starts([problem], "cpp") == {}
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("sandbox")
+def test_a_repeated_run_begins_with_the_same_start_programs():
+    problem = store_doubling()
+    starts = [judged(problem, source, ["AC", "TLE"]) for source in ("a", "b", "c")]
+    spec, method = parse_model_spec("practice:student"), METHODS["slow-told"]
+    plan = plan_run(problem.dataset, spec, method, SlowSettings(starts=2), RunScope())
+    run = start_run(plan, RunOptions())
+    judged(problem, "d", ["AC", "TLE"], relaxed_verdict="AC")  # a new run would begin with this one
+    repeated = plan_like(run)
+    assert [one["submission"] for one in repeated.prepared[STARTS]["doubling"]] == starts[:2]
+    assert (repeated.chains, repeated.attempts) == ({"doubling": 2}, 2)
 
 
 @pytest.mark.django_db

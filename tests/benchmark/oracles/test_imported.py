@@ -49,6 +49,9 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     manage("import_problems", "algo", str(two_problems(shared_data / "algo", tmp_path)), "--dataset", "algo")
     with pytest.raises(CommandError, match="has no verifier"):
         call_command("verify_candidates", "--dataset", "algo", stdout=StringIO())
+    for command in (("verify_candidates",), ("build_verifier", "--imported")):
+        with pytest.raises(CommandError, match=r"has no problem '2690'\. Did you mean 2609"):
+            call_command(*command, "--dataset", "algo", "--problems", "2690", stdout=StringIO())
     built = manage("build_verifier", "--dataset", "algo", "--imported")["verifiers"]
     assert [(one["problem"], one["state"]) for one in built] == [("2609", "ready"), ("2645", "no-inputs")]
     assert built[0]["tests"] >= 10

@@ -185,6 +185,25 @@ async def test_errors_are_retried_within_bounds_when_that_can_help(
     assert "Scripted failure." in error.message
 
 
+@pytest.mark.parametrize(
+    ("details", "kind"),
+    [
+        ({"code": "content_policy_violation", "type": "invalid_request_error"}, "bad_request"),
+        ({"code": "invalid_prompt", "type": "invalid_request_error"}, "bad_request"),
+        ({"code": 403, "metadata": {"reasons": ["violence"], "flagged_input": "Say hi"}}, "bad_request"),
+        ({"code": 403, "metadata": {"provider_name": "any"}}, "authentication"),
+        ({"code": "unsupported_country", "type": "invalid_request_error"}, "authentication"),
+    ],
+)
+async def test_a_refused_prompt_is_distinguished_from_a_refused_key(
+    fake_providers: FakeProviders, monkeypatch: pytest.MonkeyPatch, details, kind
+):
+    body = {"error": details | {"message": "Refused."}}
+    monkeypatch.setattr("tests.fake_providers.wire.OpenAI.error", lambda *_: body)
+    error = await error_of("compatible", "error-403")
+    assert (error.kind, error.message.endswith("HTTP 403: Refused.")) == (kind, True)
+
+
 @each_sdk
 @pytest.mark.parametrize(
     ("headers", "bounds"),

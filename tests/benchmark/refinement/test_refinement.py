@@ -44,6 +44,11 @@ def test_several_chains_of_a_problem_share_its_weight() -> None:
     assert [point.value for point in curve_of(chains, 2).points] == [0.25, 0.75]
 
 
+def test_the_number_of_chains_and_not_their_outcomes_determines_the_interval() -> None:
+    single = [Refinement("a", 1, 1), Refinement("b", 1, None)]
+    assert [curve_of(chains, 1).points[0].method for chains in (single, single * 2)] == ["wilson", "t"]
+
+
 def make_run(
     dataset: Dataset, method: str, attempts: int, chains: Sequence[Sequence[str]], **parameters: Any
 ) -> Run:

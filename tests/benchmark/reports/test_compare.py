@@ -106,6 +106,28 @@ def test_attempts_of_a_problem_count_together_and_whole_contests_are_resampled(
     assert pair["interval_method"] == "t"
 
 
+def test_several_attempts_are_tested_over_problems_with_holms_correction(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = make_run([("", ["WA", "WA"])] * 8, state="finished")
+    others = [
+        make_run([("", ["WA", "AC"])] * 4 + [("", ["WA", "WA"])] * 4, on=first, state="finished")
+        for _ in range(2)
+    ]
+    [alone] = compare(capsys, first, others[0])["pairs"]
+    assert (alone["test"], alone["p"]) == ("problem_t", pytest.approx(0.0331, abs=1e-4))
+    assert not alone["inside_noise"]
+    for pair in compare(capsys, first, *others)["pairs"]:
+        assert pair["interval"][0] > 0
+        assert pair["holm"] == pytest.approx(2 * pair["p"])
+        assert pair["inside_noise"]
+    call_command("compare", str(first.pk), *(str(run.pk) for run in others))
+    p = alone["p"]
+    assert f"t over problems p = {p:.4g}, Holm for 2 runs {2 * p:.4g}" in capsys.readouterr().out
+    [equal] = compare(capsys, first, make_run([("", ["AC", "WA"])] * 8, on=first, state="finished"))["pairs"]
+    assert (equal["p"], equal["inside_noise"]) == (pytest.approx(0.5**8), False)
+
+
 def test_single_attempts_at_few_problems_have_newcombes_interval(
     make_run: MakeRun, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from benchmark.model_calls import batches
+from benchmark.model_calls.caps import set_cap
 from benchmark.models import Run
 from benchmark.providers import parse_model_spec, price_factor
 from tests.benchmark.runs.bank import REPLY, fill
@@ -169,6 +170,13 @@ def test_ctrl_c_waits_for_batches_or_leaves_them_and_they_can_be_cancelled(comma
     assert rest == [(1,)], "all questions of that one have replies, so nobody looks for it"
 
 
+def test_a_budget_counts_the_reasoning_tokens_of_a_batch(commands: CommandSandbox) -> None:
+    options = ("--model", "anthropic:claude", "--set", "max_output_tokens=none", "temperature=none")
+    stopped = commands.baseline("--batch", *options, "reasoning=9000", "--max-tokens", "25000", status=1)
+    assert "may not be enough for one more question (up to 25," in stopped["stop_reason"]
+    assert commands.rows("select count(*) from benchmark_batch") == [(0,)]
+
+
 def test_batches_become_smaller_when_the_provider_does_not_hold_so_much(commands: CommandSandbox) -> None:
     commands.rows("update benchmark_problem set statement = 'The same.' where external_id like '%_sum'")
     commands.fake_providers.script(*[SOLUTION] * 4, failure(400), SOLUTION)
@@ -185,6 +193,8 @@ def test_conflicting_options_are_refused_before_any_call(
     db: None, settings: Settings, fake_providers: FakeProviders
 ) -> None:
     fill()
+    set_cap("site", "", "total", 9)
+    unlimited = ["--model", "openai:m", "--set", "max_output_tokens=none", *PRICE]
     for arguments, said in (
         (
             ["--model", "practice:student"],
@@ -193,6 +203,9 @@ def test_conflicting_options_are_refused_before_any_call(
         (["--model", "openai:m", "--distribute"], "--batch and --distribute exclude each other"),
         (["--model", "openai:m", "--tokens-per-minute", "9"], "cannot be used with --batch"),
         (["--model", "openai:m", "--cancel-batches"], "--cancel-batches needs --resume RUN"),
+        ([*unlimited, "--max-tokens", "9"], "give --set max_output_tokens=N"),
+        ([*unlimited, "--max-cost", "9"], "give --set max_output_tokens=N"),
+        (unlimited, "give --set max_output_tokens=N"),
     ):
         with pytest.raises(CommandError, match=said):
             call_command(

@@ -1,5 +1,6 @@
 """Budgets, shared limits, replies paid for once, and pilots."""
 
+from contextlib import AbstractAsyncContextManager
 from math import sqrt
 from statistics import stdev
 
@@ -8,10 +9,23 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from benchmark.model_calls.budget import Price, RunBudget, Spending
+from benchmark.model_calls.ledger import Account
 from benchmark.model_calls.rate_limit import BURST, CellRate, check_length
-from benchmark.models import Generation
-from benchmark.providers import Message, Parameters, ProviderError
-from benchmark.runner import estimate_from_pilot
+from benchmark.model_calls.stopping import Stop, StopRequestedError
+from benchmark.models import Generation, Run
+from benchmark.prompts import Prompt
+from benchmark.providers import (
+    Message,
+    ModelReply,
+    Parameters,
+    ProviderError,
+    RetryPolicy,
+    open_provider,
+    parse_model_spec,
+)
+from benchmark.runner import ExecutionProgress, estimate_from_pilot
+from benchmark.runner.paid_calls import PaidCalls, RoleCalls
+from benchmark.runner.reply_store import ModelRole
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401
 from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import CommandSandbox
@@ -94,6 +108,14 @@ def test_a_pilot_tries_some_problems_and_rescales_the_estimate(commands: Command
     assert (whole["generations"], whole["paid"]["calls"]) == (8, 4)
 
 
+def test_an_unfinished_pilot_gives_no_estimate(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(*[SOLUTION] * 3)
+    pilot = commands.baseline("--pilot", "2", "--attempts", "2", "--max-calls", "2", *PRICE, status=1)
+    assert (pilot["state"], pilot["estimates"]) == ("stopped", None)
+    output, _ = commands.manage("run_baseline", "--resume", pilot["run"], "--max-calls", "3", status=1)
+    assert "No estimate: the pilot is not finished." in output
+
+
 def test_a_pilot_of_few_problems_is_rescaled_with_t(
     make_run: MakeRun,  # noqa: F811
 ) -> None:
@@ -134,3 +156,26 @@ def test_what_is_in_flight_counts_as_a_call() -> None:
     assert not RunBudget(calls=3).used_up(Spending(1), None, in_flight=1)
     assert RunBudget(cost=1.0).used_up(Spending(1, 0, 500_000), Price(0, 2))
     assert not RunBudget(cost=1.0).used_up(Spending(1, 0, 499_999), Price(0, 2))
+
+
+async def test_a_reply_counts_as_a_call_in_flight_until_it_is_stored() -> None:
+    run = Run(method="zero-shot", model_spec="practice:student")
+    part = ModelRole("student", parse_model_spec(run.model_spec), Parameters(), run, Account.of_run(run))
+    provider, stop = open_provider(part.spec), Stop()
+    calls = RoleCalls(part, provider, "a runner", stop)
+    progress = ExecutionProgress(spent=Spending(1))
+    paid = PaidCalls({"student": calls}, RunBudget(calls=2), RetryPolicy(), stop, progress)
+    prompt = Prompt((Message("user", "Hello"),), "")
+
+    def call() -> AbstractAsyncContextManager[ModelReply]:
+        return paid.send("student", prompt, Parameters(), "key", "")
+
+    async with call():
+        with pytest.raises(StopRequestedError):
+            await call().__aenter__()
+        assert stop.reason == "the budget of 2 calls is used up"
+        assert not stop.cancels_waits, "the budget includes the calls in flight, which may wait"
+        paid.record("student", Generation(input_tokens=1, output_tokens=1), Spending(2))
+    with pytest.raises(StopRequestedError):
+        await call().__aenter__()
+    assert stop.cancels_waits

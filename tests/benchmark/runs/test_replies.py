@@ -5,7 +5,7 @@ import pytest
 from benchmark.methods import MethodSettings
 from benchmark.model_calls import Spending
 from benchmark.model_calls.reply_cache import find_paid
-from benchmark.models import Dataset, Generation, Run, WorkItem
+from benchmark.models import DailySpend, Dataset, Generation, Run, WorkItem
 from benchmark.runner.leases import claim, finish
 from benchmark.runner.reply_store import ModelRole, store
 from tests.benchmark.runs.bank import fill
@@ -55,7 +55,8 @@ def test_a_step_that_another_process_stored_meanwhile_stands_and_the_others_are_
         [(student(run), reply(first, "too late")), (student(run), reply(second, "the second"))]
     )
     assert (known.pk, known.text) == (stored.pk, "the first")
-    assert spent == Spending(2, 20, 6)
+    assert spent == Spending(3, 30, 9), "the reply that came too late is paid for too"
+    assert DailySpend.objects.get().calls == 3
     kept = Generation.objects.get(pk=new.pk)
     assert (kept.text, kept.messages, kept.parameters, kept.retrieval, kept.latency) == (
         "the second",

@@ -110,6 +110,24 @@ def test_questions_outside_runs_count_and_wait_the_same_way(commands: CommandSan
     assert "1 call broke off without a complete reply, possibly billed." in output
 
 
+@pytest.mark.parametrize(
+    "command",
+    [RUN, ("represent", "--dataset", "orchard", "--model", "openai:gpt-4o", "--representation", "summary")],
+)
+def test_a_call_that_waits_for_the_rate_limit_is_not_sent_after_an_interrupt(
+    commands: CommandSandbox, command: tuple[str, ...]
+) -> None:
+    hold = Hold(after=1)
+    commands.fake_providers.script(Script(pieces_of(REPLY), hold=hold), SOLUTION)
+    running = commands.start(*command, "--concurrency", "2", "--requests-per-minute", "1", *PRICE)
+    until(lambda: len(commands.fake_providers.requests) == 1)
+    running.signal(signal.SIGINT)
+    until(lambda: "calls in flight" in running.errors())
+    hold.release()
+    assert running.wait()[0] == 1
+    assert len(commands.fake_providers.requests) == 1
+
+
 async def test_the_end_of_a_workers_turn_does_not_end_a_wait_but_a_stop_does() -> None:
     stop = Stop()
     stop.request("the turn is over", final=False, cancels_waits=False)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchmark.representations import KINDS, read_section
+from benchmark.similarity.choice import read_letter
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.test_resume import until
 from tests.fake_providers import Script, pieces_of
@@ -65,8 +66,8 @@ def test_a_model_chooses_and_letters_are_read_where_they_can_be(commands: Comman
     commands.fake_providers.script(
         answered("I compare.\n\n**Answer: B**", tokens=40),
         answered("Answer: A\nNo, on second thought:\nAnswer: C", tokens=20),
-        replace(answered("I cannot say. A or B, perhaps Doing it all.", tokens=30), finish="length"),
-        answered("answer is (d).", tokens=10),
+        replace(answered("I cannot answer a question like this: A or B?", tokens=30), finish="length"),
+        answered("Answer: D\n\nThe other options answer a different question.", tokens=10),
     )
     limited = (*CHOOSE, "--representation", "statement", "--limit", "4", "--concurrency", "1")
     figures = run(commands, *limited, "--model", "openai:gpt-4o", "--temperature", "0.2")
@@ -88,6 +89,21 @@ def test_a_model_chooses_and_letters_are_read_where_they_can_be(commands: Comman
     for letter in "ABCD":
         assert f"[BEGIN OPTION {letter}]\n" in first
     assert first.count("[BEGIN REFERENCE]") == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("The answer is (D).", "D"),
+        ("My **answer** is **B**, not A.", "B"),
+        ("**Final Answer: (C)**", "C"),
+        ("Answer: A\n\nThe answer is B only if the input is sorted.", "A"),
+        ("The answer is a tree.", None),
+        ("Answer A or B", None),
+    ],
+)
+def test_a_letter_is_read_from_the_answer_and_not_from_prose(reply: str, letter: str | None) -> None:
+    assert read_letter(reply) == letter
 
 
 def test_a_repeated_choice_is_a_replay_and_fresh_draws_ask_again(commands: CommandSandbox) -> None:

@@ -272,6 +272,26 @@ def test_a_budget_that_ends_in_a_session_leaves_it_incomplete_and_resumable(comm
     assert commands.rows(PAID) == [("openai:a-tutor", 2)]
 
 
+def test_a_resumed_run_gives_the_tutors_model_its_limits_and_a_price_typed_since(
+    commands: CommandSandbox,
+) -> None:
+    commands.fake_providers.script(WRONG, Script((answer(),)))
+    document = commands.baseline(*OPTIONS, "--max-calls", "2", method="session-tutor", status=1)
+    resume = ("--resume", document["run"], "--max-calls", "9", "--max-cost", "1", "--price", "1", "2")
+    _, errors = commands.manage("run_baseline", *resume, status=1)
+    assert "--max-cost needs a price of the tutor's model openai:a-tutor too." in errors
+    # As an admin types it on the model's page.
+    price = json.dumps({"input": 10, "output": 20})
+    commands.rows("update benchmark_languagemodel set price = ? where spec = 'openai:a-tutor'", (price,))
+    commands.fake_providers.script(RIGHT, Script((answer("", act="execute"),)))
+    resumed = commands.baseline(*resume, "--tokens-per-minute", "900000")
+    assert (resumed["state"], resumed["tutor"]["price"]["input"]) == ("finished", 10)
+    [(limits,)] = commands.rows("select limits from benchmark_runtutor")
+    assert json.loads(limits)["tokens_per_minute"] == 900_000
+    again = commands.baseline("--resume", document["run"])
+    assert again["tutor"] == resumed["tutor"]
+
+
 def test_a_tutor_that_refuses_or_loops_sends_the_neutral_sentence(commands: CommandSandbox) -> None:
     refusal = Script(("I cannot help with that.",), finish="refusal")
     loop = Script((f'{{"diagnosis": "{"again and " * 400}',), finish="length")
