@@ -58,6 +58,7 @@ from tutoring.models import (
 from tutoring.models.payloads import MessageSent
 from tutoring.replies import claims
 from tutoring.sessions.context import RefusedError
+from tutoring.sessions.spending import account_of
 from tutoring.withdrawal import WithdrawalRefusedError, withdraw_consent
 from tutoring.withdrawal.erasure import ABOUT_SESSIONS, KEPT
 
@@ -421,7 +422,7 @@ def test_a_queued_reply_of_a_session_that_is_erased_meanwhile_is_not_claimed(
     erased, later = (SessionUnderTest(start(one, doubling, protocol), one) for one in others)
     for one in (session, erased, later):
         one.say()
-    trigger, account_of = session if looked_up == "before" else erased, claims.account_of
+    trigger = session if looked_up == "before" else erased
 
     def erasing(looked_at: Session) -> Account:
         account = account_of(looked_at)
