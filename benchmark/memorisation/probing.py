@@ -113,7 +113,7 @@ def plan_probes(
                 prompt = completion_prompt(kind, _source(texts[problem.pk]), own.beginning)
                 foreign = (split(other, kind, share) for other in others)
                 rests = tuple(other.rest for other in foreign if other)
-                key = probe_key(author, texts[problem.pk], kind, draw, prompt)
+                key = probe_key(author, texts[problem.pk], kind, draw, prompt, seed=design.seed)
                 probes.append(Probe(texts[problem.pk], kind, draw, own, prompt, key, rests))
         if len(probes) == before:
             left_out[problem.external_id] = "its texts are too short to be completed"
@@ -124,10 +124,14 @@ def _source(problem: Problem) -> str:
     return ", ".join(filter(None, [problem.title, problem.contest]))
 
 
-def probe_key(author: ProbedModel, problem: Problem, kind: str, draw: int, prompt: Prompt) -> str:
-    """Return the sha256 of everything that a completion depends on, and of the problem."""
+def probe_key(author: ProbedModel, problem: Problem, kind: str, draw: int, prompt: Prompt, seed: int) -> str:
+    """Return the sha256 of everything that a completion and its scores depend on, and of the problem.
+
+    The seed chooses the other problems; probes with the default seed have the keys of earlier versions.
+    """
     model = f"{author.spec} {address_of(author.spec)}"
     parts = [model, author.parameters.to_json(), prompt.hash, problem.pk, problem.content_hash, kind, draw]
+    parts += [] if seed == DEFAULT_SEED else [seed]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
