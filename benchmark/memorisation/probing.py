@@ -124,7 +124,9 @@ def _source(problem: Problem) -> str:
     return ", ".join(filter(None, [problem.title, problem.contest]))
 
 
-def probe_key(author: ProbedModel, problem: Problem, kind: str, draw: int, prompt: Prompt, seed: int) -> str:
+def probe_key(
+    author: ProbedModel, problem: Problem, kind: str, draw: int, prompt: Prompt, *, seed: int
+) -> str:
     """Return the sha256 of everything that a completion and its scores depend on, and of the problem.
 
     The seed chooses the other problems; probes with the default seed have the keys of earlier versions.
