@@ -22,6 +22,7 @@ from judge import Verdict
 from tutoring.arms.figures.contrasts import Contrast, Rate, arm_rate, contrast, human_tallies, rate
 from tutoring.arms.figures.rows import PEOPLE, ArmRows, ArmsError, LeftOut, filter_address, read_rows
 from tutoring.arms.leaks import LEAK, LEAKS, shown_session
+from tutoring.arms.methods import NEUTRAL
 from tutoring.arms.policy import KNOWS
 from tutoring.arms.transcript import PROTOCOL
 from tutoring.arms.tutor.policy import CONDUCT
@@ -42,7 +43,6 @@ from tutoring.review.content import COMPLIANT
 from tutoring.review.solve_rates import ProblemTally, decided_outcome
 
 TUTOR_METHOD = "session-tutor"
-NEUTRAL_METHOD = "session-neutral"
 
 
 class TutorsError(ValueError):
@@ -271,7 +271,7 @@ def _gain(
 def _neutral(run: Run) -> Run | None:
     """Return the latest finished neutral arm with the run's student, dataset and protocol."""
     found = Run.objects.filter(
-        method=NEUTRAL_METHOD, dataset=run.dataset, model_spec=run.model_spec, model=run.model,
+        method=NEUTRAL, dataset=run.dataset, model_spec=run.model_spec, model=run.model,
         state=Run.State.FINISHED,
     )  # fmt: skip
     wanted = run.manifest["prepared"][PROTOCOL]["content_hash"]

@@ -26,7 +26,7 @@ from tutoring.arms.human_sessions import (
     names_attempts,
     origin_warnings,
 )
-from tutoring.arms.methods import PREFIX
+from tutoring.arms.methods import NEUTRAL
 from tutoring.arms.stopping import is_solved
 from tutoring.ladder.estimation import (
     CapComparison,
@@ -43,9 +43,6 @@ from tutoring.models.payloads import MessageSent
 from tutoring.protocols import rules_of
 from tutoring.rules import current_rule_set
 from tutoring.studies.analysis import StudyData, results_unlocked
-
-NEUTRAL = f"{PREFIX}neutral"
-"""The method of the neutral arm."""
 
 
 class LadderError(ValueError):

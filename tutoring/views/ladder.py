@@ -26,8 +26,9 @@ from benchmark.views.access import listed_runs, runs_from_query
 from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots, simulated_mark
 from tutoring.arms.human_sessions import FORM
+from tutoring.arms.methods import NEUTRAL
 from tutoring.ladder.documents import figures_csv, figures_document, least_help
-from tutoring.ladder.figures import NEUTRAL, LadderError, LadderFigures, ladder_figures
+from tutoring.ladder.figures import LadderError, LadderFigures, ladder_figures
 from tutoring.views.review_requests import requested_rule_set
 
 
