@@ -134,13 +134,13 @@ def finish(assignment: Assignment, *, solved: bool) -> None:
     assignment.refresh_from_db()
 
 
-def store_chains(study: Study, name: str, programs: str) -> Run:
+def store_chains(study: Study, name: str, programs: str, protocol: Protocol | None = None) -> Run:
     """Store the run of an arm of automatic sessions: one chain with these program outcomes for each assignment."""
     arm = study.arms.get(name=name)
     rows = {row.problem: row for row in study.assignments.filter(arm=arm).select_related("problem")}
     run = store_arm(
         arm.method.removeprefix("session-"), {problem: [programs] for problem in rows},
-        protocol=Protocol.objects.get(name="usaco-2024"), model=arm.model, model_spec=arm.model.spec,
+        protocol=protocol or Protocol.objects.get(name="usaco-2024"), model=arm.model, model_spec=arm.model.spec,
     )  # fmt: skip
     for item in run.items.select_related("problem"):
         row = rows[item.problem]
