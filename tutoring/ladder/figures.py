@@ -312,6 +312,8 @@ def _warnings(study: Study | None, *, simulated: bool) -> list[str]:
         warnings.append(exploratory_except(study))
         if differing := _differing_settings(study):
             warnings.append(f"The arms also differ in: {', '.join(differing)}.")
+        if _neutral_differs(study):
+            warnings.append("The neutral arm has another protocol or model than every arm of people.")
     return warnings
 
 
@@ -322,3 +324,13 @@ def _differing_settings(study: Study) -> list[str]:
     names = {name for one in rules for name in one} - _OF_CAP
     differing = sorted(name for name in names if len({repr(one.get(name)) for one in rules}) > 1)
     return [*differing, *(["model"] if len({arm.model_id for arm in arms}) > 1 else [])]
+
+
+def _neutral_differs(study: Study) -> bool:
+    """Return whether no arm of people has the model and, apart from the cap, the protocol of the neutral arm's run."""
+    control = study.arms.filter(method=NEUTRAL, run__isnull=False).select_related("run").first()
+    if control is None:
+        return False
+    assert control.run is not None
+    comparable = study.arms.filter(kind=Arm.Kind.HUMAN, model=control.model)
+    return not comparable.filter(protocol__content_hash__in=_protocols_apart_from_cap(control.run)).exists()

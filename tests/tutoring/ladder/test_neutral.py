@@ -80,6 +80,7 @@ def unpaired(found: Any) -> list[tuple[int, str]]:
 def test_neutral_chains_stand_beside_sessions_of_every_cap(neutral: Run, capsys: pytest.CaptureFixture[str]):
     found = document(capsys, "study=hints")
     assert (beside(found), found["left_out"]) == ({(0.0, 12)}, [])
+    assert not any("neutral arm has another" in warning for warning in found["warnings"])
     neutral.items.filter(problem__external_id="doubling").update(state="open")
     neutral.items.get(problem__external_id="doubling").session.delete()
     found = document(capsys, "study=hints")
@@ -94,6 +95,7 @@ def test_neutral_chains_of_another_budget_are_left_out(neutral: Run, capsys: pyt
     neutral.save()
     found = document(capsys, "study=hints")
     assert (beside(found), unpaired(found)) == ({(None, 0)}, [(12, "another protocol than short v1")])
+    assert "The neutral arm has another protocol or model than every arm of people." in found["warnings"]
 
 
 def test_neutral_chains_with_other_parameters_are_left_out(neutral: Run, capsys: pytest.CaptureFixture[str]):
