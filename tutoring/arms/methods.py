@@ -21,8 +21,8 @@ from tutoring.sessions.dialogue import prompt_texts
 PREFIX = "session-"
 """The beginning of the names of all arms."""
 
-NEUTRAL = f"{PREFIX}neutral"
-"""The method of the neutral arm, whose chains figures compare with tutored sessions."""
+NEUTRAL = f"{PREFIX}{control.NEUTRAL.name}"
+"""The method of the neutral arm."""
 
 POLICIES: dict[str, Policy] = {}
 """The policies of the registered arms, by the name of the method."""

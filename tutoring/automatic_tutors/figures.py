@@ -143,15 +143,18 @@ def tutor_figures(
     for run in runs:
         if run.method != TUTOR_METHOD:
             raise TutorsError(f"The run {run.pk} is a run of {run.method}, not of {TUTOR_METHOD}.")
-    groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
     for run in runs:
         protocol = run.manifest["prepared"][PROTOCOL]
-        groups[_student(run), f"{protocol['name']} v{protocol['version']}"].append(run)
+        key = str(run.model or run.model_spec), run.dataset.name, f"{protocol['name']} v{protocol['version']}"
+        groups[key].append(run)
+    groups_of = Counter(student for student, *_ in groups)
     arms: list[TutorArm] = []
     yardsticks: list[tuple[str, float | None]] = []
     left_out: dict[LeftOut, None] = {}
-    for (student, _), of_student in groups.items():
-        found, limit, without = _of_student(text, of_student, rule_set, rule)
+    for key, of_student in groups.items():
+        student = key[0] if groups_of[key[0]] == 1 else ", ".join(key)
+        found, limit, without = _of_student(text, student, of_student, rule_set, rule)
         arms += found
         yardsticks.append((student, limit))
         left_out |= dict.fromkeys(without)
@@ -168,10 +171,6 @@ def tutor_figures(
     )
 
 
-def _student(run: Run) -> str:
-    return str(run.model or run.model_spec)
-
-
 def tutor_name(run: Run) -> str:
     """Return the name of a run's tutor: its model, and the factors that differ from the defaults."""
     conduct = run.manifest["prepared"][CONDUCT]
@@ -184,9 +183,9 @@ def tutor_name(run: Run) -> str:
 
 
 def _of_student(
-    text: str, runs: Sequence[Run], rule_set: int, rule: StoppingRule
+    text: str, student: str, runs: Sequence[Run], rule_set: int, rule: StoppingRule
 ) -> tuple[list[TutorArm], float | None, list[LeftOut]]:
-    """Return the arms of one student under one protocol, the yardstick, and what is left out."""
+    """Return the arms of one student with one dataset and protocol, the yardstick, and what is left out."""
     neutral = _neutral(runs[0])
     people: TutorArm | None = None
     limit: float | None = None
@@ -198,7 +197,7 @@ def _of_student(
         except ArmsError as error:
             raise TutorsError(str(error)) from None
         own = next(arm for arm in rows.arms if arm.run.pk == run.pk)
-        named = f"{tutor_name(run)} → {_student(run)}"
+        named = f"{tutor_name(run)} → {student}"
         left_out += [replace(one, arm=named) if one.arm == own.name else one for one in rows.left_out]
         control = next((arm for arm in rows.arms if neutral and arm.run.pk == neutral.pk), None)
         of_people = human_tallies(rows.people)
@@ -210,13 +209,13 @@ def _of_student(
             limit = yardstick(of_compliant.index.by_session) if of_compliant else None
             decided = [(one.problem, one.compliant) for one in rows.people if one.compliant is not None]
             people = TutorArm(
-                name=PEOPLE, student=_student(run), run=None, knows="", cap=None, guarded=False,
+                name=PEOPLE, student=student, run=None, knows="", cap=None, guarded=False,
                 simulated=own.simulated, address=filter_address(text), solved=rate(of_people),
                 gain=_gain(PEOPLE, of_people, control, rule), people_minus=None,
                 breach=_breach_rate(decided), leaks=leaks,
                 blinding=_blinding(Session.objects.filter(pk__in=[one.pk for one in rows.people]), rule_set),
             )  # fmt: skip
-        arms.append(_automatic(own, control, of_people, limit, rule_set=rule_set, rule=rule))
+        arms.append(_automatic(own, control, of_people, limit, student=student, rule_set=rule_set, rule=rule))
     return [*([people] if people else []), *arms], limit, left_out
 
 
@@ -226,6 +225,7 @@ def _automatic(
     people: Mapping[int, ProblemTally],
     limit: float | None,
     *,
+    student: str,
     rule_set: int,
     rule: StoppingRule,
 ) -> TutorArm:
@@ -241,7 +241,7 @@ def _automatic(
     last_event = Event.objects.order_by().aggregate(last=Max("pk"))["last"] or 0
     return TutorArm(
         name=name,
-        student=_student(run),
+        student=student,
         run=run,
         knows="+".join(run.manifest["prepared"][KNOWS]) or "nothing",
         cap=conduct["cap"],

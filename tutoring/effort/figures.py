@@ -20,7 +20,7 @@ from benchmark.model_calls.ledger import Account
 from benchmark.models.spending import MICRO
 from tutoring.arms.figures.rows import PEOPLE, LeftOut, no_sessions, sessions_address, uncounted_sessions
 from tutoring.arms.human_sessions import human_sessions, narrowed, origin_warnings
-from tutoring.arms.methods import NEUTRAL
+from tutoring.arms.methods import NEUTRAL, POLICIES
 from tutoring.effort.learning import LearningSlope, OrderedSession, learning_slope
 from tutoring.effort.projection import VERSION
 from tutoring.models import Arm, Session, SessionEffort, Study
@@ -221,7 +221,10 @@ def session_dollars(session: Session, wage: float | None) -> float | None:
 def _plane(
     study: Study, groups: dict[str, list[Session]], wage: float | None, *, sees_all: bool
 ) -> list[CostPoint]:
-    """Return gain over the neutral arm and mean cost of a session for every other arm of the study."""
+    """Return gain over the neutral arm and mean cost of a session for every other arm of the study.
+
+    Arms of automatic sessions count as the neutral arm does, because both hold sessions to the last generation.
+    """
     neutral = study.arms.filter(method=NEUTRAL).first()
     if neutral is None:
         return []
@@ -229,7 +232,8 @@ def _plane(
     control = data.any_right(neutral)
     points = []
     for arm in study.arms.exclude(pk=neutral.pk).select_related("run"):
-        gain = contrast((arm.name, neutral.name), data.by_problem(arm.name), control)
+        outcomes = data.any_right(arm) if arm.method in POLICIES else data.by_problem(arm.name)
+        gain = contrast((arm.name, neutral.name), outcomes, control)
         if gain is not None:
             points.append(CostPoint(arm.name, gain, _arm_dollars(arm, groups, wage, sees_all=sees_all)))
     return points

@@ -23,10 +23,12 @@ _SPREAD = 0.1
 """Half-width of the uniform effect of a problem, the same in all arms."""
 
 
-def capped_studies(generator: np.random.Generator, studies: int, problems: int) -> Values:
-    """Return outcomes with the shape studies × caps × problems: one session for each cap and problem."""
+def capped_studies(
+    generator: np.random.Generator, studies: int, problems: int, rates: Sequence[float] = SOLVE_RATES
+) -> Values:
+    """Return outcomes with the shape studies × arms × problems: one session for each arm and problem."""
     shift = generator.uniform(-_SPREAD, _SPREAD, (studies, 1, problems))
-    chances = np.asarray(SOLVE_RATES)[None, :, None] + shift
+    chances = np.asarray(rates)[None, :, None] + shift
     return (generator.random(chances.shape) < chances).astype(float)
 
 
@@ -47,6 +49,25 @@ def _difference(lower: int, higher: int, problems: int) -> Cell:
 
     inside = f"cap {higher} − cap {lower}, 1 session per arm"
     return Cell("difference by cap", problems, inside, truth, "≥ 93.7 %", simulate)
+
+
+def _least_help(rates: Sequence[float], inside: str, problems: int) -> Cell:
+    """Return the cell of studies in which no cap without a gain is named. The first rate is that of the neutral arm."""
+    neutral, *capped = rates
+    useless = {cap for cap, rate in enumerate(capped) if rate <= neutral}
+    names = [f"p{number}" for number in range(problems)]
+
+    def simulate(generator: np.random.Generator, studies: int) -> Covered:
+        sound = 0
+        for outcomes in capped_studies(generator, studies, problems, rates).tolist():
+            control, *arms = (
+                (name, {problem: [value] for problem, value in zip(names, row, strict=True)})
+                for name, row in zip(("neutral", *map(str, range(len(capped)))), outcomes, strict=True)
+            )
+            sound += compare_caps(dict(enumerate(arms)), control).least not in useless
+        return Covered(sound)
+
+    return Cell("least help names a gain", problems, inside, 1.0, "≥ 95 %", simulate, least=0.95)
 
 
 @dataclass(frozen=True)
@@ -105,9 +126,11 @@ def _escalation(problems: int) -> Iterator[Cell]:
     yield Cell("rates by cap order the levels", problems, inside, 1.0, "≥ 93 %", counting(caps_are_ordered))
 
 
-@calibrates("ladder", "95 % intervals of differences by level cap, and the order of the levels")
+@calibrates(
+    "ladder", "95 % intervals of differences by level cap, the least help, and the order of the levels"
+)
 def cells() -> Sequence[Cell]:
-    """Return the cells: every difference of two caps, and the world in which tutors escalate on hard problems."""
+    """Return the cells: differences of caps, the world where tutors escalate on hard problems, and the least help."""
     found = [
         _difference(lower, higher, problems)
         for problems in SIZES
@@ -116,4 +139,7 @@ def cells() -> Sequence[Cell]:
     ]
     for problems in SIZES[1:]:
         found += _escalation(problems)
+    for problems in SIZES:
+        found.append(_least_help((0.4,) * 6, "no gain at any of 5 caps", problems))
+        found.append(_least_help((SOLVE_RATES[0], *SOLVE_RATES), "no gain at the lowest of 4 caps", problems))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from benchmark.metrics import FEWEST_TESTED_PROBLEMS
 from benchmark.reports.formatting import INTERVAL_NAMES, whole_percent
 from benchmark.reports.tables import csv_text
 from judge.management.tables import aligned
@@ -87,8 +88,10 @@ def _intended(figures: LadderFigures) -> Iterator[str]:
 
 def least_help(figures: LadderFigures) -> str:
     """Return the smallest cap with a gain over the neutral arm in words."""
-    if not figures.has_gains or figures.comparison is None:
+    if figures.comparison is None or not figures.comparison.gains:
         return "unknown: the study has no neutral arm with outcomes"
+    if all(gain.p is None for gain in figures.comparison.gains):
+        return f"unknown: a gain is tested from {FEWEST_TESTED_PROBLEMS} problems"
     least = figures.comparison.least
     return "none shown" if least is None else f"level {least}"
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmark.metrics import Interval, NamedInterval, monotone, problem_t, rate_interval
+from benchmark.metrics import SIGNIFICANCE, Interval, NamedInterval, monotone, problem_t, rate_interval
 from tutoring.review.coefficients import alpha_ordinal, interval, resampling_weights
 from tutoring.studies.estimation import ArmRate, Contrast, Outcomes, arm_rate, contrast, with_holm
 
@@ -92,8 +92,8 @@ class CapComparison:
     """The arms of a study by level cap, lowest cap first.
 
     `fitted` are the rates of the monotone line. `steps` are the differences of neighbouring caps, higher minus lower,
-    and `gains` those of each cap and the neutral arm. `least` is the smallest cap whose lower bound on the gain exceeds
-    0: None if none is shown.
+    and `gains` those of each cap and the neutral arm. `least` is the smallest cap with a positive gain whose Holm p is
+    below 5 %: None if none is shown.
     """
 
     caps: tuple[int, ...]
@@ -111,16 +111,21 @@ def compare_caps(
     caps = tuple(sorted(arms))
     rates = tuple(arm_rate(*arms[cap]) for cap in caps)
     steps = [_difference(arms[higher], arms[lower]) for lower, higher in pairwise(caps)]
-    gains = {cap: _difference(arms[cap], neutral) if neutral else None for cap in caps}
-    least = next((cap for cap, gain in gains.items() if gain is not None and gain.low > 0), None)
+    found = {cap: _difference(arms[cap], neutral) for cap in caps} if neutral else {}
+    known = {cap: gain for cap, gain in found.items() if gain is not None}
+    gains = dict(zip(known, with_holm(known.values()), strict=True))
     return CapComparison(
         caps=caps,
         rates=rates,
         fitted=_fitted(rates),
         steps=tuple(with_holm(one for one in steps if one is not None)),
-        gains=tuple(with_holm(one for one in gains.values() if one is not None)),
-        least=least,
+        gains=tuple(gains.values()),
+        least=next((cap for cap, gain in gains.items() if _is_shown(gain)), None),
     )
+
+
+def _is_shown(gain: Contrast) -> bool:
+    return gain.holm is not None and gain.holm < SIGNIFICANCE and gain.difference > 0
 
 
 def _difference(first: tuple[str, Outcomes], second: tuple[str, Outcomes]) -> Contrast | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -12,10 +12,12 @@ from benchmark.methods import SettingsError
 from benchmark.models import Run
 from tutoring.arms.figures.rows import (
     PEOPLE,
+    ArmsError,
     LeftOut,
     filter_address,
     later_attempts,
     no_sessions,
+    read_rows,
     sessions_address,
     uncounted_sessions,
 )
@@ -24,10 +26,13 @@ from tutoring.arms.human_sessions import (
     human_sessions,
     named_studies,
     names_attempts,
+    of_version,
     origin_warnings,
 )
 from tutoring.arms.methods import NEUTRAL
+from tutoring.arms.recorded_starts import STARTS
 from tutoring.arms.stopping import is_solved
+from tutoring.arms.transcript import PROTOCOL
 from tutoring.ladder.estimation import (
     CapComparison,
     CurvePoint,
@@ -38,11 +43,14 @@ from tutoring.ladder.estimation import (
     help_curve,
     intended_levels,
 )
-from tutoring.models import Arm, Event, ReviewOutcome, Session, Study
+from tutoring.models import Arm, Event, Protocol, ReviewOutcome, Session, Study
 from tutoring.models.payloads import MessageSent
 from tutoring.protocols import rules_of
 from tutoring.rules import current_rule_set
-from tutoring.studies.analysis import StudyData, results_unlocked
+from tutoring.studies.analysis import StudyData
+
+_OF_CAP = {"title", "level_cap"}
+"""The rules in which the protocols of two level caps differ."""
 
 
 class LadderError(ValueError):
@@ -86,22 +94,23 @@ class LadderFigures:
     address: str
     left_out: tuple[LeftOut, ...]
 
-    @property
-    def has_gains(self) -> bool:
-        """Whether the study has a neutral arm to compare the caps with."""
-        return self.comparison is not None and bool(self.comparison.gains)
-
 
 def ladder_figures(text: str, *, rule_set: int, neutral: Run | None = None) -> LadderFigures:
     """Return the figures of the sessions of people that fit the text. Raises LadderError.
 
-    A study that the text names is compared by level cap, if its results may be shown. `neutral` is a run of the neutral
-    arm beside the help curve; without it, that of the study is used. `rule_set` is the version whose reviews count.
+    A study that the text names is compared by level cap after its end. `neutral` is a run of the neutral arm beside the
+    help curve; without it, that of the study is used. `rule_set` is the version whose reviews count.
     """
     study = _named_study(text)
+    if study is not None:
+        text = of_version(text, study.name, study.version)
     neutral = neutral or (_neutral_run(study) if study else None)
     if neutral is not None and neutral.method != NEUTRAL:
         raise LadderError(f"The run {neutral.pk} is a run of {neutral.method}. Name a run of {NEUTRAL}.")
+    if neutral is not None and STARTS in neutral.manifest["prepared"]:
+        raise LadderError(
+            f"The chains of the run {neutral.pk} begin with programs of sessions. Name a run without {STARTS}."
+        )
     sessions, left_out = _sessions(text)
     if not sessions:
         raise LadderError(no_sessions(text, left_out))
@@ -112,11 +121,8 @@ def ladder_figures(text: str, *, rule_set: int, neutral: Run | None = None) -> L
     reviewed = [row for row in sessions if row.pk in outcomes]
     if unreviewed := [row.pk for row in sessions if row.pk not in outcomes]:
         left_out.append(_left_out(unreviewed, f"not reviewed twice under codebook {rule_set}"))
-    chains = _chains(neutral) if neutral else {}
-    helped = {row.pk: _helped(row, outcomes[row.pk], neutral, chains) for row in reviewed}
-    if neutral and (alone := [pk for pk, one in helped.items() if one.neutral is None]):
-        reason = "in the curve, but without a neutral chain of the model on the problem"
-        left_out.append(_left_out(alone, reason))
+    beside = _beside_neutral(text, neutral, reviewed, rule_set, left_out) if neutral else {}
+    helped = {row.pk: _helped(row, outcomes[row.pk], beside.get(row.pk)) for row in reviewed}
     curve = help_curve([*helped.values()])
     arms, comparison = _by_cap(study, outcomes) if study else ((), None)
     simulated = any(row.scripted for row in sessions)
@@ -158,13 +164,15 @@ def _named_study(text: str) -> Study | None:
     study = rows.order_by("-version").first()
     if study is None:
         raise LadderError(f"There is no frozen study {name}{at}{version}.")
-    if not results_unlocked(study):
-        raise LadderError(f"The results of {study} are locked until a look or the end of the study.")
+    if study.state in Study.OFFERING:
+        # A look shows the figures that it records, which are not by cap.
+        raise LadderError(f"The figures of {study} by level cap are locked until it is stopped or closed.")
     return study
 
 
 def _neutral_run(study: Study) -> Run | None:
-    arm = study.arms.filter(method=NEUTRAL).exclude(run=None).select_related("run").first()
+    arms = study.arms.filter(method=NEUTRAL, run__isnull=False).select_related("run")
+    arm = arms.exclude(run__manifest__prepared__has_key=STARTS).first()
     return arm.run if arm else None
 
 
@@ -180,30 +188,51 @@ def _sessions(text: str) -> tuple[list[Session], list[LeftOut]]:
     return list(counted.select_related("model").order_by("tutor", "opened_at", "pk")), left_out
 
 
-def _chains(neutral: Run) -> dict[int, Counter[str]]:
-    """Return the program outcomes of the neutral arm's chains by problem."""
-    rows = Session.objects.filter(work_item__run=neutral, invalidated=False).order_by()
-    chains: dict[int, Counter[str]] = defaultdict(Counter)
-    for problem, outcomes in rows.values_list("problem", "program_outcomes"):
-        chains[problem][outcomes] += 1
-    return chains
+def _beside_neutral(
+    text: str, neutral: Run, sessions: Sequence[Session], rule_set: int, left_out: list[LeftOut]
+) -> dict[UUID, float]:
+    """Return the share of neutral chains that are right within the generations of each session that fits them.
+
+    The others, and the chains that do not count, are left out with the reason. Raises LadderError.
+    """
+    try:
+        rows = read_rows(text, [neutral], rule_set, fewest=0, protocols=_protocols_apart_from_cap(neutral))
+    except ArmsError as error:
+        raise LadderError(str(error)) from None
+    generations = {row.pk: row.code_generations for row in sessions}
+    for reason, unpaired in rows.unpaired.items():
+        if alone := [pk for pk in unpaired if pk in generations]:
+            left_out.append(_left_out(alone, f"in the curve, but not beside the neutral arm: {reason}"))
+    left_out += [one for one in rows.left_out if one.arm != PEOPLE]
+    [arm] = rows.arms
+    return {
+        one.pk: _share_right(arm.chains[one.problem], generations[one.pk])
+        for one in rows.people
+        if one.pk in generations
+    }
 
 
-def _helped(
-    session: Session, outcome: ReviewOutcome, neutral: Run | None, chains: dict[int, Counter[str]]
-) -> HelpedSession:
-    assert session.problem_id is not None
-    of_problem = chains.get(session.problem_id)
-    share = None
-    if neutral and of_problem and neutral.model_spec == session.model_spec:
-        cut = session.code_generations
-        right = sum(count * is_solved("perfect", text[:cut]) for text, count in of_problem.items())
-        share = right / of_problem.total()
+def _share_right(chains: Mapping[str, int], generations: int) -> float:
+    right = sum(count * is_solved("perfect", programs[:generations]) for programs, count in chains.items())
+    return right / sum(chains.values())
+
+
+def _protocols_apart_from_cap(run: Run) -> set[str]:
+    """Return the hashes of the protocols that differ from the run's in title and level cap at most."""
+    hashed = run.manifest["prepared"][PROTOCOL]["content_hash"]
+    rules = {
+        one.content_hash: {name: value for name, value in one.rules.items() if name not in _OF_CAP}
+        for one in Protocol.objects.all()
+    }
+    return {other for other, found in rules.items() if found == rules.get(hashed)}
+
+
+def _helped(session: Session, outcome: ReviewOutcome, neutral: float | None) -> HelpedSession:
     return HelpedSession(
         problem=str(session.problem_id),
         solved=session.outcome == Session.Outcome.SOLVED,
         highest=max(outcome.mean_levels.values(), default=0.0),
-        neutral=share,
+        neutral=neutral,
     )
 
 
@@ -283,6 +312,8 @@ def _warnings(study: Study | None, *, simulated: bool) -> list[str]:
         warnings.append(exploratory_except(study))
         if differing := _differing_settings(study):
             warnings.append(f"The arms also differ in: {', '.join(differing)}.")
+        if _neutral_differs(study):
+            warnings.append("The neutral arm has another protocol or model than every arm of people.")
     return warnings
 
 
@@ -290,6 +321,16 @@ def _differing_settings(study: Study) -> list[str]:
     """Return what differs between the arms of people besides the cap."""
     arms = list(study.arms.filter(kind=Arm.Kind.HUMAN).select_related("protocol"))
     rules = [dict(arm.protocol.rules) for arm in arms if arm.protocol]
-    names = {name for one in rules for name in one} - {"title", "level_cap"}
+    names = {name for one in rules for name in one} - _OF_CAP
     differing = sorted(name for name in names if len({repr(one.get(name)) for one in rules}) > 1)
     return [*differing, *(["model"] if len({arm.model_id for arm in arms}) > 1 else [])]
+
+
+def _neutral_differs(study: Study) -> bool:
+    """Return whether no arm of people has the model and, apart from the cap, the protocol of the neutral arm's run."""
+    control = study.arms.filter(method=NEUTRAL, run__isnull=False).select_related("run").first()
+    if control is None:
+        return False
+    assert control.run is not None
+    comparable = study.arms.filter(kind=Arm.Kind.HUMAN, model=control.model)
+    return not comparable.filter(protocol__content_hash__in=_protocols_apart_from_cap(control.run)).exists()

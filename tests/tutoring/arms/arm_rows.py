@@ -18,9 +18,9 @@ from tutoring.sessions.recording import append_event
 MODEL = "openai:m"
 
 
-def store_problems(number: int) -> list[Problem]:
+def store_problems(number: int, name: str = "orchard") -> list[Problem]:
     """Store a dataset of that many problems."""
-    dataset = Dataset.objects.create(name="orchard", format="usaco")
+    dataset = Dataset.objects.create(name=name, format="usaco")
     return [
         Problem.objects.create(
             dataset=dataset, external_id=f"p{place:02}", title=f"Problem {place}", statement="", time_limit=1,

@@ -68,3 +68,26 @@ def test_a_tutor_is_compared_with_the_neutral_arm_of_its_student(
     assert (gain["estimate"], gain["problems"], gain["simulated"]) == ("0.5", "8", "0")
     assert document["matrix"]["parts"] is None
     assert any("leak index is unknown" in warning for warning in document["warnings"])
+
+
+def test_each_dataset_has_its_own_neutral_arm_and_row_of_the_matrix(
+    protocol: Protocol, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = []
+    for name, programs in (("orchard", "WW"), ("vineyard", "AW")):
+        problems = store_problems(8, name)
+        conduct = {"model": "openai:t", "cap": 3, "guard": True, "dataset": name, "template_hash": ""}
+        tutored = store_arm(
+            "tutor", {problem: ["WA"] for problem in problems}, protocol=protocol,
+            prepared={"tutor": conduct, "knows": []}, parameters={"language": "python", "tutor": "openai:t"},
+        )  # fmt: skip
+        store_arm("neutral", {problem: [programs] for problem in problems}, protocol=protocol)
+        runs.append(str(tutored.pk))
+    capsys.readouterr()
+    call_command("automatic_tutors", *runs, "--json")
+    document = json.loads(capsys.readouterr().out)
+    assert [(one["student"].split(", ")[1], one["gain"]["difference"]) for one in document["tutors"]] == [
+        ("orchard", 1), ("vineyard", 0)
+    ]  # fmt: skip
+    assert document["matrix"]["students"] == [one["student"] for one in document["tutors"]]
+    assert not any("gain is unknown" in warning for warning in document["warnings"])

@@ -138,7 +138,7 @@ def test_bad_input_is_refused(study: Study):
     assert "is not a condition" in refusal("colour=red")
     assert "No session of a person fits" in refusal("tutor=nobody")
     Study.objects.filter(pk=study.pk).update(state=Study.State.RUNNING)
-    assert "locked until a look" in refusal("study=hints")
+    assert "locked until it is stopped or closed" in refusal("study=hints")
     assert "of a study that still runs" in refusal("all")
 
 

@@ -13,8 +13,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from accounts.roles import Role
-from benchmark.models import LanguageModel, Problem
+from benchmark.models import LanguageModel, Problem, Run
 from tests.problems import store_doubling
+from tests.tutoring.arms.arm_rows import store_arm
 from tests.tutoring.conftest import make_person
 from tests.tutoring.studies.designs import design_data
 from tutoring.actions import AcceptConsent, CloseSession
@@ -131,6 +132,23 @@ def finish(assignment: Assignment, *, solved: bool) -> None:
     session.save()
     end_assignment(session, now)
     assignment.refresh_from_db()
+
+
+def store_chains(study: Study, name: str, programs: str, protocol: Protocol | None = None) -> Run:
+    """Store the run of an arm of automatic sessions: one chain with these program outcomes for each assignment."""
+    arm = study.arms.get(name=name)
+    rows = {row.problem: row for row in study.assignments.filter(arm=arm).select_related("problem")}
+    run = store_arm(
+        arm.method.removeprefix("session-"), {problem: [programs] for problem in rows},
+        protocol=protocol or Protocol.objects.get(name="usaco-2024"), model=arm.model, model_spec=arm.model.spec,
+    )  # fmt: skip
+    for item in run.items.select_related("problem"):
+        row = rows[item.problem]
+        row.work_item, row.state, row.ended_at = item, Assignment.State.DONE, timezone.now()
+        row.save()
+    arm.run = run
+    arm.save()
+    return run
 
 
 def abandon(assignment: Assignment) -> None:

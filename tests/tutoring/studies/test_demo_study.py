@@ -72,6 +72,9 @@ def test_the_demonstration_of_level_caps_has_simulated_reviews_and_efforts(tmp_p
     assert ladder["intended"]["messages"] > 20
     assert 0 < ladder["intended"]["alpha"] < 1, "reviewers differ from the tutors now and then"
     assert len(ladder["curve"]) == 5
+    assert all(one["compared"] == one["sessions"] for one in ladder["curve"]), (
+        "the neutral arm has its own cap"
+    )
     effort = json.loads(manage(folder, "effort", "--json", "--study", "demo-ladder", "--wage", "30"))
     assert effort["simulated"]
     assert [one["sessions"] for one in effort["groups"]] == [8] * 5

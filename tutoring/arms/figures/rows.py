@@ -6,7 +6,7 @@ The number of queries depends on the number of runs alone.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
 from typing import NamedTuple
@@ -162,6 +162,8 @@ class ComparedRows:
     people: list[HumanSession]
     arms: list[ArmRows]
     problems: dict[int, ComparedProblem]
+    unpaired: Mapping[str, Sequence[UUID]]
+    """The sessions of people that fit the text and are not compared, by reason."""
     left_out: list[LeftOut]
 
     @property
@@ -211,11 +213,14 @@ def no_sessions(text: str, left_out: Sequence[LeftOut]) -> str:
     return f"No session of a person fits {text!r}.{f' Left out: {found}.' if found else ''}"
 
 
-def read_rows(text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2) -> ComparedRows:
+def read_rows(
+    text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2, protocols: Collection[str] = ()
+) -> ComparedRows:
     """Return the rows of the runs and of the sessions of people that fit the text.
 
     `rule_set` is the version whose review outcomes say which sessions are compliant. The first run determines protocol
-    and model. Raises ArmsError, also if fewer arms than `fewest`, people included, have a session.
+    and model; `protocols` are the hashes of further protocols of people. Raises ArmsError, also if fewer arms than
+    `fewest`, people included, have a session.
     """
     runs = list(dict.fromkeys(runs))
     _check(runs)
@@ -234,7 +239,9 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2)
             _leave_out_changed_problems(arm, hashes, left_out)
     in_arms = {problem for arm in arms for problem in arm.counts}
     try:
-        people, not_compared = _people(text, runs[0], in_arms, hashes, rule_set)
+        people, unpaired, not_compared = _people(
+            text, runs[0], in_arms, hashes, rule_set, protocols={_protocol_hash(runs[0]), *protocols}
+        )
     except SettingsError as error:
         raise ArmsError(str(error)) from None
     left_out += not_compared
@@ -253,6 +260,7 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int, *, fewest: int = 2)
         people=people,
         arms=arms,
         problems={problem: known[problem] for problem in in_arms},
+        unpaired=unpaired,
         left_out=left_out,
     )
 
@@ -466,9 +474,18 @@ _OPENED_HASH = Func(
 
 
 def _people(
-    text: str, run: Run, in_arms: set[int], hashes: Mapping[int, str], rule_set: int
-) -> tuple[list[HumanSession], list[LeftOut]]:
-    """Return the sessions that may be paired with the run's, and the others by reason. Raises SettingsError."""
+    text: str,
+    run: Run,
+    in_arms: set[int],
+    hashes: Mapping[int, str],
+    rule_set: int,
+    *,
+    protocols: Collection[str],
+) -> tuple[list[HumanSession], Mapping[str, list[UUID]], list[LeftOut]]:
+    """Return the sessions under the protocols that may be paired with the run's, and the others by reason.
+
+    Raises SettingsError.
+    """
     matching, left_out = matching_sessions(text), []
     if not names_attempts(text):
         left_out += later_attempts(text, matching)
@@ -491,7 +508,6 @@ def _people(
         key=lambda row: (row[0], row[1].int),  # numbers are compared faster than ids
     )  # fmt: skip
     replaced = cache(partial(_replaced_hashes, hashes))  # few comparisons need it
-    protocol_hash = _protocol_hash(run)
     people: list[HumanSession] = []
     without: dict[str, list[UUID]] = defaultdict(list, {_UNCOUNTED: []})
     for (
@@ -503,7 +519,7 @@ def _people(
             reason = _UNCOUNTED
         elif invalid:
             reason = "invalidated"
-        elif held_under != protocol_hash:
+        elif held_under not in protocols:
             reason = f"another protocol than {_protocol_name(run)}"
         elif not _same_model(spec, model_hash, run):
             reason = f"another model or other parameters than {run.model or run.model_spec}"
@@ -528,7 +544,7 @@ def _people(
         for reason, sessions in without.items()
         if sessions
     ]
-    return people, left_out
+    return people, without, left_out
 
 
 def _replaced_hashes(hashes: Mapping[int, str]) -> set[tuple[int, str]]:
