@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark.calibration.registry import Cell, Covered, calibrates
-from tutoring.studies.estimation import contrast, e_value
+from tutoring.studies.estimation import StartedProblem, contrast, e_value, settled_problems
 
 Values = NDArray[np.float64]
 
@@ -28,6 +28,8 @@ _EXPIRY, _ABANDONED = 0.15, 0.1
 _ROUNDS = 3
 """A cell whose offers expire this often stays empty."""
 _ARMS = ("first", "second")
+_REVIEW_DELAY, _BETWEEN_LOOKS = 20, 10
+"""In sessions: how long a solved session waits for its reviews, and how many lie between two looks."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,27 @@ def _null(world: StudyWorld, problems: int, inside: str, expected: str) -> Cell:
     return Cell("no false stop by the e-value", problems, inside, 0.0, expected, simulate, least=0.95)
 
 
+def _late_reviews(problems: int, inside: str, expected: str) -> Cell:
+    world = StudyWorld(effect=0.0, chains=1, skills=(0.0,), expiry=0.0, abandoned=0.0)
+
+    def stops(tutors: Sequence[float], chains: Sequence[float]) -> bool:
+        for ended in range(_BETWEEN_LOOKS, problems + _REVIEW_DELAY + 1, _BETWEEN_LOOKS):
+            started = [
+                StartedProblem(place, str(place), place + _REVIEW_DELAY * tutors[place] >= ended)
+                for place in range(min(ended, problems))
+            ]
+            pairs = map(int, settled_problems(started))
+            if e_value([tutors[place] - chains[place] for place in pairs], 20).reached_at is not None:
+                return True
+        return False
+
+    def simulate(generator: np.random.Generator, studies: int) -> Covered:
+        first, second = (arm[:, :, 0].tolist() for arm in world.studies(generator, studies, problems))
+        return Covered(sum(not stops(*rows) for rows in zip(first, second, strict=True)))
+
+    return Cell("no false stop by the e-value", problems, inside, 0.0, expected, simulate, least=0.95)
+
+
 @calibrates("studies", "95 % intervals of studies by assignment, and false stops of null studies")
 def cells() -> Sequence[Cell]:
     """Return the cells: contrasts with expiry and replacement, and null studies with looks at every pair."""
@@ -144,4 +167,5 @@ def cells() -> Sequence[Cell]:
         found.append(_null(StudyWorld(effect=0.0), problems, inside, "≥ 97 %"))
     unequal = StudyWorld(effect=0.0, skills=(-8.0, 0.0, 8.0), expiry=0.0, abandoned=0.0)
     found.append(_null(unequal, 200, "no effect, 3 tutors 8 logits apart", "97 %"))
+    found.append(_late_reviews(40, "no effect, 1 chain, late reviews", "≥ 97 %"))
     return found

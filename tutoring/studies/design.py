@@ -206,8 +206,8 @@ class SeenBefore(Record):
 class FrozenDesign(Record):
     """A design with everything that it refers to, as `Study.design` stores it. `tutors` are pseudonyms."""
 
-    format: Literal[1] = 1
-    """Version of this schema."""
+    format: Literal[1, 2] = 2
+    """Version of this schema. The analysis of format 1 was corrected after freezing (preregistration.corrections)."""
     version: int
     """The version of the study."""
     design: Design

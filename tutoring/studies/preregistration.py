@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from tutoring.models import Study
-from tutoring.studies.design import AutomaticArm, Design, FrozenDesign, HumanArm, canonical_json, parse_frozen
+from tutoring.studies.design import AutomaticArm, FrozenDesign, HumanArm, canonical_json, parse_frozen
 
 SCHEMA = "hintbench-preregistration/1"
 
@@ -17,8 +17,28 @@ _OUTCOMES = {
 }
 
 
-def assumptions(design: Design) -> list[str]:
+_ORDER = (
+    "Pairs count in the order in which the last of their sessions was opened, up to the first pair that waits for an "
+    "outcome. Rates and other contrasts count their problems in the same way."
+)
+
+
+def corrections(frozen: FrozenDesign) -> list[str]:
+    """Return what the analysis of the design does otherwise than its preregistration, as sentences.
+
+    The preregistration of a design of format 1 keeps its sentences and its SHA-256, but some of its rules made
+    inference wrong, so they are corrected for every study.
+    """
+    if frozen.format > 1:
+        return []
+    return [
+        f"{_ORDER} They counted in the order of completion, in which solved sessions that wait for reviews come late."
+    ]
+
+
+def assumptions(frozen: FrozenDesign) -> list[str]:
     """Return the assumptions of the analysis as sentences."""
+    design = frozen.design
     found = [
         "The figures describe the population from which these problems are drawn, with these tutors and these model "
         "versions.",
@@ -62,7 +82,7 @@ def preregistration(study: Study) -> dict[str, Any]:
         "design_sha256": study.design_hash,
         "design": frozen.to_json(),
         "analysis": analysis_plan(frozen),
-        "assumptions": assumptions(frozen.design),
+        "assumptions": assumptions(frozen),
     }
     return content | {"sha256": hashlib.sha256(canonical_json(content).encode()).hexdigest()}
 
@@ -93,6 +113,8 @@ def analysis_plan(frozen: FrozenDesign) -> list[str]:
             "Looks are allowed after every complete pair. The study stops when the sign e-value "
             f"B(1 + x, 1 + n - x) · 2^n of the n pairs that differ reaches {design.stopping.threshold:g}."
         )
+    if frozen.format > 1:
+        plan.append(_ORDER)
     maximum = design.stopping.maximum or len(frozen.problems)
     plan.append(f"At most {maximum} pairs are used.")
     return plan

@@ -41,7 +41,7 @@ from tutoring.studies.export import export_study
 from tutoring.studies.flow import ArmFlow, Flow
 from tutoring.studies.methods_text import last_program_note
 from tutoring.studies.power import STUDIES, PowerError, PowerInputs, simulate_power
-from tutoring.studies.preregistration import preregistration, preregistration_markdown
+from tutoring.studies.preregistration import corrections, preregistration, preregistration_markdown
 from tutoring.studies.reading import read_study
 from tutoring.studies.resolution import resolve
 from tutoring.studies.runs import StartArms, arms_waiting_for_people, waiting_arms
@@ -361,12 +361,14 @@ def _power_inputs(design: Design, typed: dict[str, str]) -> PowerInputs:
 def study_preregistration(request: HttpRequest, study_id: int) -> HttpResponse:
     """Show the preregistration of a frozen study."""
     found = find_frozen(request, study_id)
+    frozen = parse_frozen(found.design)
     context = {
         "study": found,
         "tab": "preregistration",
         "text": mark_safe(render_markdown(_without_title(preregistration_markdown(found)))),  # noqa: S308
         "hash": preregistration(found)["sha256"],
-        "problems": parse_frozen(found.design).problems,
+        "problems": frozen.problems,
+        "corrections": corrections(frozen),
     }
     return render(request, "tutoring/studies/preregistration.html", context)
 

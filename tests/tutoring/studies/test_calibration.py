@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from django.core.management import call_command
 
+from benchmark.calibration import CALIBRATIONS
+from tutoring.studies import calibration
 from tutoring.studies.calibration import StudyWorld
 
 
@@ -22,6 +24,16 @@ def test_contrasts_cover_and_null_studies_do_not_stop(capsys: pytest.CaptureFixt
     }
     assert {one["problems"] for one in results if "e-value" in one["estimator"]} == {12, 18, 40, 200}
     assert all(one["holds"] for one in results)
+
+
+@pytest.mark.slow
+def test_pairs_that_count_when_they_are_complete_stop_null_studies(monkeypatch: pytest.MonkeyPatch):
+    cells = CALIBRATIONS["studies"].cells
+    [number] = [place for place, cell in enumerate(cells) if "late reviews" in cell.inside]
+    monkeypatch.setattr(
+        calibration, "settled_problems", lambda started: [one.problem for one in started if not one.waits]
+    )
+    assert not CALIBRATIONS["studies"].run(number, 200).holds
 
 
 @pytest.mark.parametrize("world", [StudyWorld(), StudyWorld(sessions=2), StudyWorld(chains=4)])

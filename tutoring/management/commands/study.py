@@ -248,10 +248,15 @@ class Command(BaseCommand):
         figures = Figures.from_json(found.figures)
         document = {"decision": found.decision, "counted": found.counted, "figures": found.figures}
         text = f"{found.counted} complete pairs: {found.decision}. {figures.stop_reason}".strip()
+        if figures.later_pairs:
+            text += (
+                f"\n{figures.later_pairs} later pairs are complete, but an earlier one waits for an outcome."
+            )
         if figures.primary is not None:
             text += f"\n{_contrast_text(figures.primary)}"
         if figures.e_value is not None:
             text += f"\nE-value: {figures.e_value.value:.3g} (stops at {figures.e_value.threshold:g})"
+        text += "".join(f"\nCorrected: {sentence}" for sentence in figures.corrections)
         self._print(options, document, text)
 
     def _stop(self, options: dict[str, Any]) -> None:

@@ -1,0 +1,115 @@
+"""The figures of studies while outcomes are missing, and of studies that were frozen under earlier rules."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.tutoring.studies.conftest import FreezeFactory, begin, end_chains, finish, review
+from tests.tutoring.studies.designs import design_data, frozen_design
+from tutoring.models import Assignment, Study
+from tutoring.studies.actions import TakeLook
+from tutoring.studies.analysis import current_figures
+from tutoring.studies.design import canonical_json
+from tutoring.studies.flow import study_flow
+from tutoring.studies.methods_text import methods_text
+from tutoring.studies.preregistration import analysis_plan, assumptions, preregistration_markdown
+
+NEUTRAL = {"kind": "automatic", "name": "neutral", "method": "zero-shot", "model": "m@1"}
+
+
+def against_chains(freeze: FreezeFactory, **changes: object) -> Study:
+    """Freeze a study of one human arm against chains, whose outcome waits for reviews."""
+    return freeze(
+        **{
+            "arms": [design_data()["arms"][0], NEUTRAL],
+            "primary_contrast": ["arm-0", "neutral"],
+            "primary_outcome": "solved and compliant",
+            "stopping": {"rule": "sign e-value"},
+        }
+        | changes
+    )
+
+
+def hold_one_each(tutors: list[User], *, solved: int) -> list[Assignment]:
+    """Hold one session of each tutor, in turn; the first ones are solved."""
+    held = []
+    for place, tutor in enumerate(tutors):
+        held.append(begin(tutor))
+        finish(held[-1], solved=place < solved)
+    return held
+
+
+def test_a_solved_session_that_waits_for_reviews_holds_back_later_failures(
+    freeze: FreezeFactory, tutors: list[User], ada: User
+):
+    other = NEUTRAL | {"name": "other"}
+    study = against_chains(
+        freeze,
+        arms=[design_data()["arms"][0], NEUTRAL, other],
+        secondary_contrasts=[["arm-0", "other"]],
+    )
+    end_chains(study, solved=lambda _: True)
+    first, *_ = hold_one_each(tutors, solved=1)
+    waiting = current_figures(study)
+    assert waiting.e_value is not None
+    assert (waiting.pairs, waiting.later_pairs, waiting.e_value.for_second) == (0, 3, 0)
+    assert [(one.arm, one.sessions) for one in waiting.arms] == [("arm-0", 0), ("neutral", 6), ("other", 6)]
+    assert waiting.secondary == []
+    TakeLook(None, study.pk).execute()
+    browser = Client()
+    browser.force_login(ada)
+    shown = browser.get(f"/studies/{study.pk}/").content.decode()
+    assert "3 later pairs are complete, but an earlier one waits for an outcome." in shown
+    review(first)
+    known = current_figures(study)
+    assert known.e_value is not None
+    assert (known.pairs, known.later_pairs) == (4, 0)
+    assert (known.e_value.ties, known.e_value.for_second) == (1, 3)
+    assert [one.rate for one in known.arms] == [0.25, 1.0, 1.0]
+    assert [one.problems for one in known.secondary] == [4]
+
+
+@pytest.mark.parametrize(
+    ("changes", "digest"),
+    [
+        ({}, "c0b98a5eeba98bda92065163c50a31c9d3998d6e572a67d458dffa28963442c2"),
+        (
+            {
+                "draws": 3,
+                "primary_outcome": "solved and compliant",
+                "secondary_contrasts": [["arm-0", "neutral"]],
+                "stopping": {"rule": "sign e-value", "maximum": 4},
+            },
+            "8f34ec29263f496af2052a2902ebdbab02d84c52c808779577c0a682f8ae6edb",
+        ),
+    ],
+)
+def test_the_preregistration_of_an_earlier_format_keeps_its_sentences(
+    changes: dict[str, object], digest: str
+):
+    frozen = frozen_design(6, **changes).model_copy(update={"format": 1})  # type: ignore[arg-type]
+    text = canonical_json([analysis_plan(frozen), assumptions(frozen)])
+    assert hashlib.sha256(text.encode()).hexdigest() == digest
+
+
+def test_corrections_of_an_earlier_format_are_published(freeze: FreezeFactory, tutors: list[User], ada: User):
+    study = against_chains(freeze)
+    assert current_figures(study).corrections == []
+    assert "up to the first pair that waits" in preregistration_markdown(study)
+    study.design["format"] = 1
+    study.save()
+    begin(tutors[0])
+    TakeLook(None, study.pk).execute()
+    assert "up to the first pair that waits" not in preregistration_markdown(study)
+    figures = current_figures(study)
+    assert "up to the first pair that waits" in figures.corrections[0]
+    assert "### Corrections" in methods_text(study, study_flow(study), figures)
+    browser = Client()
+    browser.force_login(ada)
+    for address in (f"/studies/{study.pk}/", f"/studies/{study.pk}/preregistration/"):
+        shown = browser.get(address).content.decode()
+        assert "The analysis was corrected after this study was frozen." in shown
