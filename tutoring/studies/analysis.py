@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
 
 from benchmark.providers import is_scripted, parse_model_spec
@@ -23,6 +22,7 @@ from tutoring.studies.estimation import (
     contrast,
     e_value,
     settled_problems,
+    sign_differences,
     with_holm,
 )
 from tutoring.studies.outcomes import AssignmentOutcome, analysed_rows, assignment_outcomes, snapshots
@@ -168,7 +168,7 @@ def current_figures(study: Study, data: StudyData | None = None) -> Figures:
     maximum = design.stopping.maximum or len(frozen.problems)
     value = None
     if design.stopping.rule == "sign e-value":
-        differences = [fmean(outcomes[first][one]) - fmean(outcomes[second][one]) for one in pairs]
+        differences = sign_differences(outcomes[first], outcomes[second], pairs)
         value = e_value(differences, design.stopping.threshold)
     reached = value is not None and value.reached_at is not None
     full = design.stopping.maximum is not None and len(pairs) >= maximum

@@ -129,6 +129,11 @@ class Design(Record):
         """Return the number of tutors who meet each problem."""
         return len(self.human_arms) * self.sessions_per_cell
 
+    def sessions_of(self, name: str) -> int:
+        """Return the sessions of tutors, or the chains, of an arm for each problem."""
+        draws = {arm.name: arm.draws for arm in self.automatic_arms}
+        return draws.get(name, self.sessions_per_cell)
+
     def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON values."""
         return self.model_dump(mode="json")

@@ -186,6 +186,20 @@ def with_holm(contrasts: Iterable[Contrast]) -> list[Contrast]:
     return [one if one.p is None else one.model_copy(update={"holm": next(adjusted)}) for one in found]
 
 
+def sign_differences(first: Outcomes, second: Outcomes, problems: Iterable[str]) -> list[float]:
+    """Return the difference on each problem between equally many outcomes of both arms: the first ones assigned.
+
+    Only then does chance favour neither arm. With a chance p of each outcome, one session is better than the mean of
+    three chains with p(1 - p³), but worse with (1 - p)(1 - (1 - p)³).
+    """
+    found = []
+    for problem in problems:
+        one, other = first[problem], second[problem]
+        compared = min(len(one), len(other))
+        found.append(fmean(one[:compared]) - fmean(other[:compared]))
+    return found
+
+
 def e_value(differences: Sequence[float], threshold: float) -> EValue:
     """Return the sign e-value of pairs in the order of `settled_problems`. Pairs without a difference do not count.
 

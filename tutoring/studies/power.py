@@ -119,13 +119,13 @@ def simulate_power(inputs: PowerInputs, studies: int = STUDIES) -> Power:
     """
     inputs.check()
     generator = np.random.default_rng(_SEED)
-    one, other = simulated_means(inputs, generator, studies)
+    compared, (one, other) = simulated_means(inputs, generator, studies)
     differences = one - other
     single = inputs.sessions_per_cell == 1 and inputs.control_sessions in (None, 1)
     half_widths = _half_widths(one, other, single=single)
     pairs = np.full(studies, float(inputs.problems))
     if inputs.rule == "sign e-value":
-        found, pairs = _e_value_stops(differences, inputs.threshold)
+        found, pairs = _e_value_stops(compared, inputs.threshold)
     elif single:
         found = _mcnemar(differences)
     else:
@@ -150,21 +150,22 @@ def simulate_power(inputs: PowerInputs, studies: int = STUDIES) -> Power:
 
 def simulated_means(
     inputs: PowerInputs, generator: np.random.Generator, studies: int
-) -> tuple[Values, Values]:
-    """Return the mean outcome of each problem in each of the two arms: one row per study, one column per problem.
+) -> tuple[Values, tuple[Values, Values]]:
+    """Return the differences that the e-value compares, and the mean outcomes of both arms.
 
-    The effect of a problem is normal on the logit scale and the same in both arms.
+    Each has one row per study and one column per problem. The e-value compares equally many sessions of both arms. The
+    effect of a problem is normal on the logit scale and the same in both arms.
     """
     shape = (studies, inputs.problems)
     problems = generator.normal(0, inputs.spread, shape)
-    means = []
-    for rate, sessions in (
-        (inputs.control_rate + inputs.effect, inputs.sessions_per_cell),
-        (inputs.control_rate, inputs.control_sessions or inputs.sessions_per_cell),
-    ):
+    sizes = inputs.sessions_per_cell, inputs.control_sessions or inputs.sessions_per_cell
+    compared, means = [], []
+    for rate, sessions in zip((inputs.control_rate + inputs.effect, inputs.control_rate), sizes, strict=True):
         chances = inputs.compliance / (1 + np.exp(-(logit_of_mean(rate, inputs.spread) + problems)))
-        means.append(generator.binomial(sessions, chances) / sessions)
-    return means[0], means[1]
+        solved = generator.binomial(min(sizes), chances)
+        compared.append(solved)
+        means.append((solved + generator.binomial(sessions - min(sizes), chances)) / sessions)
+    return (compared[0] - compared[1]).astype(float), (means[0], means[1])
 
 
 @lru_cache(maxsize=100)

@@ -22,6 +22,10 @@ _ORDER = (
     "outcome. Rates and other contrasts count their problems in the same way."
 )
 
+_EQUALLY_MANY = (
+    "The e-value compares equally many sessions or chains of both arms on each problem, the first ones."
+)
+
 
 def corrections(frozen: FrozenDesign) -> list[str]:
     """Return what the analysis of the design does otherwise than its preregistration, as sentences.
@@ -31,9 +35,17 @@ def corrections(frozen: FrozenDesign) -> list[str]:
     """
     if frozen.format > 1:
         return []
-    return [
+    found = [
         f"{_ORDER} They counted in the order of completion, in which solved sessions that wait for reviews come late."
     ]
+    design = frozen.design
+    first, second = map(design.sessions_of, design.primary_contrast)
+    if design.stopping.rule == "sign e-value" and first != second:
+        found.append(
+            f"{_EQUALLY_MANY} It compared the means of all of them, of which chance favours that of the arm with more "
+            "sessions on some problems and that of the other arm on others."
+        )
+    return found
 
 
 def assumptions(frozen: FrozenDesign) -> list[str]:
@@ -55,9 +67,12 @@ def assumptions(frozen: FrozenDesign) -> list[str]:
             "not solved. An automatic arm breaks no rule."
         )
     if design.stopping.rule == "sign e-value":
+        chances = (
+            "equal chances" if frozen.format == 1 else "equal chances of every compared session and chain"
+        )
         found.append(
             "Under no difference the direction of each pair that differs is a fair coin. Between human arms the random "
-            "permutation ensures it; against an automatic arm it is the assumption of equal chances on each problem."
+            f"permutation ensures it; against an automatic arm it is the assumption of {chances} on each problem."
         )
         found.append("After an early stop the estimate and its interval overstate the difference on average.")
     if design.automatic_arms:
@@ -115,6 +130,8 @@ def analysis_plan(frozen: FrozenDesign) -> list[str]:
         )
     if frozen.format > 1:
         plan.append(_ORDER)
+        if design.stopping.rule == "sign e-value":
+            plan.append(_EQUALLY_MANY)
     maximum = design.stopping.maximum or len(frozen.problems)
     plan.append(f"At most {maximum} pairs are used.")
     return plan

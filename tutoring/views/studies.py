@@ -339,8 +339,7 @@ def _power_inputs(design: Design, typed: dict[str, str]) -> PowerInputs:
         raise PowerError("Type a number of minutes, or leave the field empty.")
     if not values["problems"].is_integer() or values["problems"] > MOST_PROBLEMS:
         raise PowerError(f"The number of problems must be a whole number, at most {MOST_PROBLEMS}.")
-    draws = {arm.name: arm.draws for arm in design.automatic_arms}
-    first, second = (draws.get(name, design.sessions_per_cell) for name in design.primary_contrast)
+    first, second = map(design.sessions_of, design.primary_contrast)
     return PowerInputs(
         problems=int(values["problems"]),
         control_rate=values["control_rate"] / 100,

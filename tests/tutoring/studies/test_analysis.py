@@ -73,6 +73,24 @@ def test_a_solved_session_that_waits_for_reviews_holds_back_later_failures(
     assert [one.problems for one in known.secondary] == [4]
 
 
+def test_one_session_against_three_chains_has_the_sign_of_the_first_chain(
+    freeze: FreezeFactory, tutors: list[User]
+):
+    study = against_chains(freeze, arms=[design_data()["arms"][0], NEUTRAL | {"draws": 3}])
+    end_chains(study, solved=lambda row: row.replicate == 1)
+    for held in hold_one_each(tutors, solved=len(tutors)):
+        review(held)
+    figures = current_figures(study)
+    assert figures.e_value is not None
+    assert figures.primary is not None
+    assert (figures.pairs, figures.e_value.ties, figures.e_value.for_first) == (4, 4, 0)
+    assert figures.primary.difference == pytest.approx(2 / 3), "the estimate uses all chains"
+    assert "equally many" in preregistration_markdown(study)
+    study.design["format"] = 1
+    study.save()
+    assert "equally many" in current_figures(study).corrections[1]
+
+
 @pytest.mark.parametrize(
     ("changes", "digest"),
     [

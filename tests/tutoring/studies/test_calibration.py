@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def test_contrasts_cover_and_null_studies_do_not_stop(capsys: pytest.CaptureFixt
         18,
         40,
     }
-    assert {one["problems"] for one in results if "e-value" in one["estimator"]} == {12, 18, 40, 200}
+    assert {one["problems"] for one in results if "e-value" in one["estimator"]} == {12, 18, 40, 100, 200}
     assert all(one["holds"] for one in results)
 
 
@@ -32,6 +33,18 @@ def test_pairs_that_count_when_they_are_complete_stop_null_studies(monkeypatch: 
     [number] = [place for place, cell in enumerate(cells) if "late reviews" in cell.inside]
     monkeypatch.setattr(
         calibration, "settled_problems", lambda started: [one.problem for one in started if not one.waits]
+    )
+    assert not CALIBRATIONS["studies"].run(number, 200).holds
+
+
+@pytest.mark.slow
+def test_signs_of_means_of_unequal_numbers_stop_null_studies(monkeypatch: pytest.MonkeyPatch):
+    cells = CALIBRATIONS["studies"].cells
+    [number] = [place for place, cell in enumerate(cells) if cell.inside == "no effect, 1 session, 3 chains"]
+    monkeypatch.setattr(
+        calibration,
+        "sign_differences",
+        lambda first, second, problems: [fmean(first[one]) - fmean(second[one]) for one in problems],
     )
     assert not CALIBRATIONS["studies"].run(number, 200).holds
 

@@ -11,6 +11,7 @@ from tutoring.studies.estimation import (
     contrast,
     e_value,
     settled_problems,
+    sign_differences,
     with_holm,
 )
 
@@ -86,6 +87,12 @@ def test_pairs_count_in_the_order_of_opening_up_to_the_first_that_waits():
         StartedProblem(1.0, "b", waits=False),
     ]
     assert settled_problems(started) == ["b", "d"]
+
+
+def test_signs_compare_equally_many_sessions_of_both_arms():
+    tutors = outcomes([1.0], [0.0], [1.0, 0.0])
+    chains = outcomes([1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0])
+    assert sign_differences(tutors, chains, ["p0", "p1", "p2"]) == [0.0, 0.0, 0.5]
 
 
 def test_the_e_value_counts_only_pairs_that_differ():

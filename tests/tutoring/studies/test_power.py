@@ -46,6 +46,12 @@ def test_more_sessions_and_problems_narrow_the_interval():
     assert base.low < base.power < base.high
 
 
+def test_more_chains_do_not_change_how_often_null_studies_stop():
+    inputs = PowerInputs(problems=100, control_rate=0.15, effect=0.0, rule="sign e-value")
+    assert simulate_power(replace(inputs, control_sessions=3)).power < 0.05
+    assert simulate_power(replace(inputs, sessions_per_cell=3, control_sessions=1)).power < 0.05
+
+
 def test_hours_are_known_only_with_the_minutes_of_a_session():
     assert simulate_power(INPUTS).hours is None
     found = simulate_power(replace(INPUTS, minutes_per_session=30.0))

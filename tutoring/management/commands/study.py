@@ -162,8 +162,8 @@ class Command(BaseCommand):
                 problems=options["problems"] or _pairs(design),
                 control_rate=options["control_rate"],
                 effect=options["effect"],
-                sessions_per_cell=_sessions(design, design.primary_contrast[0]),
-                control_sessions=_sessions(design, design.primary_contrast[1]),
+                sessions_per_cell=design.sessions_of(design.primary_contrast[0]),
+                control_sessions=design.sessions_of(design.primary_contrast[1]),
                 spread=options["spread"],
                 compliance=options["compliance"],
                 rule=design.stopping.rule,
@@ -318,12 +318,6 @@ def _pairs(design: Design) -> int:
     """Return the number of pairs of the design on this site. Raises DesignError."""
     frozen = resolve(design).frozen
     return design.stopping.maximum or len(frozen.problems)
-
-
-def _sessions(design: Design, name: str) -> int:
-    """Return the sessions or chains per problem of an arm."""
-    draws = {arm.name: arm.draws for arm in design.automatic_arms}
-    return draws.get(name, design.sessions_per_cell)
 
 
 def _power_text(found: Power) -> str:
