@@ -40,6 +40,7 @@ class Figures(Record):
     """The figures of a study at one time. `pairs` counts the complete pairs of the primary contrast.
 
     `later_pairs` are complete too, but an earlier pair waits for an outcome (`settled_problems`).
+    `pairs_after_the_end` exceed the maximum: sessions that were open at the stop. The primary contrast leaves them out.
 
     `stop` says that the stopping rule ends the study now. `biased_upwards` marks the estimate and the interval of a
     study that stopped early: both overstate the difference on average.
@@ -48,6 +49,7 @@ class Figures(Record):
     outcome: PrimaryOutcome
     pairs: int
     later_pairs: int = 0
+    pairs_after_the_end: int = 0
     maximum: int
     primary: Contrast | None
     completed_only: Contrast | None
@@ -163,9 +165,10 @@ def current_figures(study: Study, data: StudyData | None = None) -> Figures:
     design = frozen.design
     first, second = design.primary_contrast
     started = data.started(first, second)
-    pairs = settled_problems(started)
-    outcomes = {arm.name: data.known(arm.name) for arm in design.arms}
+    settled = settled_problems(started)
     maximum = design.stopping.maximum or len(frozen.problems)
+    pairs = settled[:maximum]
+    outcomes = {arm.name: data.known(arm.name) for arm in design.arms}
     value = None
     if design.stopping.rule == "sign e-value":
         differences = sign_differences(outcomes[first], outcomes[second], pairs)
@@ -175,7 +178,8 @@ def current_figures(study: Study, data: StudyData | None = None) -> Figures:
     return Figures(
         outcome=design.primary_outcome,
         pairs=len(pairs),
-        later_pairs=sum(not one.waits for one in started) - len(pairs),
+        later_pairs=sum(not one.waits for one in started) - len(settled),
+        pairs_after_the_end=len(settled) - len(pairs),
         maximum=maximum,
         primary=contrast((first, second), _only(outcomes[first], pairs), _only(outcomes[second], pairs)),
         completed_only=contrast(

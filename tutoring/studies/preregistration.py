@@ -133,7 +133,12 @@ def analysis_plan(frozen: FrozenDesign) -> list[str]:
         if design.stopping.rule == "sign e-value":
             plan.append(_EQUALLY_MANY)
     maximum = design.stopping.maximum or len(frozen.problems)
-    plan.append(f"At most {maximum} pairs are used.")
+    later = (
+        ""
+        if frozen.format == 1
+        else " Pairs that sessions open at the stop complete later are counted, not used."
+    )
+    plan.append(f"At most {maximum} pairs are used.{later}")
     return plan
 
 

@@ -17,6 +17,7 @@ from tutoring.studies.design import canonical_json
 from tutoring.studies.flow import study_flow
 from tutoring.studies.methods_text import methods_text
 from tutoring.studies.preregistration import analysis_plan, assumptions, preregistration_markdown
+from tutoring.studies.upkeep import advance_studies
 
 NEUTRAL = {"kind": "automatic", "name": "neutral", "method": "zero-shot", "model": "m@1"}
 
@@ -89,6 +90,32 @@ def test_one_session_against_three_chains_has_the_sign_of_the_first_chain(
     study.design["format"] = 1
     study.save()
     assert "equally many" in current_figures(study).corrections[1]
+
+
+def test_pairs_after_the_maximum_are_counted_but_not_used(
+    freeze: FreezeFactory, tutors: list[User], ada: User
+):
+    study = against_chains(freeze, primary_outcome="solved", stopping={"rule": "sign e-value", "maximum": 2})
+    end_chains(study, solved=lambda _: False)
+    held = [begin(tutor) for tutor in tutors]
+    for row in held[:2]:
+        finish(row, solved=True)
+    advance_studies()
+    study.refresh_from_db()
+    assert study.state == Study.State.STOPPED
+    for row in held[2:]:
+        finish(row, solved=False)
+    figures = current_figures(study)
+    assert figures.primary is not None
+    assert figures.e_value is not None
+    assert (figures.pairs, figures.pairs_after_the_end, figures.primary.problems) == (2, 2, 2)
+    assert (figures.e_value.for_first, figures.e_value.ties) == (2, 0)
+    assert figures.stop_reason == "All 2 of 2 pairs are complete."
+    assert figures.arms[0].problems == 4
+    browser = Client()
+    browser.force_login(ada)
+    shown = browser.get(f"/studies/{study.pk}/").content.decode()
+    assert "2 pairs were completed after the end" in shown
 
 
 @pytest.mark.parametrize(
