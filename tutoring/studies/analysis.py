@@ -63,6 +63,8 @@ class Figures(Record):
     simulated: bool
     """Whether some arm has a scripted or simulated model."""
     rehearsal: bool
+    withdrawn_unknown: int = 0
+    """Sessions that were withdrawn before their outcome was known. They count as not solved."""
     corrections: list[str] = []
     """What the analysis does otherwise than the preregistration, as sentences."""
 
@@ -153,6 +155,11 @@ class StudyData:
                 found.setdefault(str(row.problem), []).append(float(solved))
         return found
 
+    def withdrawn_unknown(self, row: Assignment) -> bool:
+        """Return whether the session was withdrawn before its primary outcome was known."""
+        done = row.state == Assignment.State.DONE
+        return done and bool(row.outcomes) and self.design.primary_outcome not in row.outcomes
+
     def completed(self, row: Assignment) -> bool:
         """Return whether the session of the assignment ended with a verdict."""
         return self.outcomes[row.pk].completed
@@ -196,6 +203,7 @@ def current_figures(study: Study, data: StudyData | None = None) -> Figures:
         biased_upwards=(reached or _stopped_by_e_value(study)) and len(pairs) < len(frozen.problems),
         simulated=_simulated(study),
         rehearsal=study.rehearsal,
+        withdrawn_unknown=sum(map(data.withdrawn_unknown, data.rows)),
         corrections=corrections(frozen),
     )
 

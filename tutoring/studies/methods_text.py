@@ -126,6 +126,11 @@ def _limitations(frozen: FrozenDesign, flow: Flow, figures: Figures | None) -> l
     missing = sum(sum(arm.not_analysed.values()) for arm in flow.arms)
     if missing:
         found.append(f"{missing} ended sessions have no known outcome.")
+    if figures is not None and figures.withdrawn_unknown:
+        found.append(
+            f"{figures.withdrawn_unknown} sessions were withdrawn before their outcome was known. They count as not "
+            "solved."
+        )
     if figures is not None and len(figures.snapshots) > len(figures.arms):
         found.append(
             "Providers returned more than one model name in some arm; the figures by name are listed apart."

@@ -58,9 +58,9 @@ def _verdicts(study: Study) -> dict[Any, str]:
 
 def _outcome(row: Assignment, verdicts: Mapping[Any, str], breach: bool) -> AssignmentOutcome:
     if row.outcomes:
-        values = {str(name): int(row.outcomes[name]) for name in OUTCOMES if name in row.outcomes}
-        unknown = "" if len(values) == len(OUTCOMES) else "withdrawn before its review"
-        return AssignmentOutcome(values, bool(row.outcomes.get(COMPLETED)), unknown)
+        # No review can follow a withdrawal, so an outcome that was not known counts as not solved.
+        values: dict[str, int] = {name: int(row.outcomes.get(name, 0)) for name in OUTCOMES}
+        return AssignmentOutcome(values, bool(row.outcomes.get(COMPLETED)))
     if row.arm.kind == Arm.Kind.AUTOMATIC:
         return _of_chain(row.work_item)
     session = row.session
@@ -102,7 +102,7 @@ def _of_chain(item: WorkItem | None) -> AssignmentOutcome:
 def keep_outcomes(row: Assignment) -> None:
     """Copy the outcomes of a session to its assignment, before the content of the session is withdrawn.
 
-    An open session counts as not solved. Outcomes that are unknown stay unknown. The row is not saved.
+    An open session counts as not solved. Outcomes that are unknown are left out. The row is not saved.
     """
     if row.outcomes:
         return

@@ -26,6 +26,10 @@ _EQUALLY_MANY = (
     "The e-value compares equally many sessions or chains of both arms on each problem, the first ones."
 )
 
+_WITHDRAWN = (
+    "A session that is withdrawn before its outcome is known counts as not solved: no review can follow."
+)
+
 
 def corrections(frozen: FrozenDesign) -> list[str]:
     """Return what the analysis of the design does otherwise than its preregistration, as sentences.
@@ -38,6 +42,7 @@ def corrections(frozen: FrozenDesign) -> list[str]:
     found = [
         f"{_ORDER} They counted in the order of completion, in which solved sessions that wait for reviews come late."
     ]
+    found.append(f"{_WITHDRAWN} It had no outcome, and only solved sessions wait for one.")
     design = frozen.design
     first, second = map(design.sessions_of, design.primary_contrast)
     if design.stopping.rule == "sign e-value" and first != second:
@@ -61,6 +66,8 @@ def assumptions(frozen: FrozenDesign) -> list[str]:
         "A tutor meets a problem once. Which of a problem's tutors gets which arm is an independent random permutation "
         "for each problem.",
     ]
+    if frozen.format > 1:
+        found.append(_WITHDRAWN)
     if design.primary_outcome != "solved":
         found.append(
             "A session that is not solved needs no review: the outcome is 0. A breach that an admin records counts as "
