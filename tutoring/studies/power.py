@@ -21,7 +21,7 @@ from benchmark.metrics import (
     wilson,
 )
 from benchmark.metrics.small_samples import zero_spread
-from tutoring.studies.design import FEWEST_E_VALUE, StoppingRule
+from tutoring.studies.design import FEWEST_E_VALUE, Design, StoppingRule
 from tutoring.studies.estimation import too_few_problems
 
 Values = NDArray[np.float64]
@@ -39,8 +39,9 @@ class PowerError(ValueError):
 class PowerInputs:
     """The inputs of a simulated study. Rates and the effect are shares, `spread` is in logits.
 
-    `control_rate` and `effect` have no default: they must be typed. `compliance` is the share of sessions that can
-    count as solved: those that are finished and, where the outcome asks for it, compliant.
+    `control_rate` and `effect` have no default: they must be typed. `compliance` is the share of sessions of the first
+    arm that can count as solved: those that are finished and, where the outcome asks for it, compliant. Both
+    compliances are 1 for chains, which are always finished and break no rule.
     """
 
     problems: int
@@ -52,11 +53,43 @@ class PowerInputs:
     spread: float = 1.0
     """Standard deviation between problems."""
     compliance: float = 1.0
+    control_compliance: float = 1.0
+    """The same of the second arm."""
     rule: StoppingRule = "fixed"
     threshold: float = FEWEST_E_VALUE
     minutes_per_session: float | None = None
     human_sessions: int | None = None
     """Sessions of tutors per problem, of all human arms; None: those of both arms."""
+
+    @classmethod
+    def of_design(
+        cls,
+        design: Design,
+        *,
+        problems: int,
+        control_rate: float,
+        effect: float,
+        spread: float,
+        compliance: float,
+        minutes_per_session: float | None,
+    ) -> PowerInputs:
+        """Return the inputs of the primary contrast. `compliance` is that of the human arms."""
+        automatic = {arm.name for arm in design.automatic_arms}
+        first, second = design.primary_contrast
+        return cls(
+            problems=problems,
+            control_rate=control_rate,
+            effect=effect,
+            sessions_per_cell=design.sessions_of(first),
+            control_sessions=design.sessions_of(second),
+            spread=spread,
+            compliance=1.0 if first in automatic else compliance,
+            control_compliance=1.0 if second in automatic else compliance,
+            rule=design.stopping.rule,
+            threshold=design.stopping.threshold,
+            minutes_per_session=minutes_per_session,
+            human_sessions=design.tutors_per_problem,
+        )
 
     def check(self) -> None:
         """Raise PowerError for the first input out of range."""
@@ -72,7 +105,10 @@ class PowerInputs:
                 f"The control rate plus the effect is {treated:g}; it must lie between 0 and 1.",
             ),
             (self.spread < 0, "The spread between problems is 0 or more logits."),
-            (not 0 < self.compliance <= 1, "The compliance is a share above 0, at most 1."),
+            (
+                not (0 < self.compliance <= 1 and 0 < self.control_compliance <= 1),
+                "The compliance is a share above 0, at most 1.",
+            ),
             (self.sessions_per_cell < 1, "A cell has at least one session."),
             (
                 self.control_sessions is not None and self.control_sessions < 1,
@@ -160,8 +196,10 @@ def simulated_means(
     problems = generator.normal(0, inputs.spread, shape)
     sizes = inputs.sessions_per_cell, inputs.control_sessions or inputs.sessions_per_cell
     compared, means = [], []
-    for rate, sessions in zip((inputs.control_rate + inputs.effect, inputs.control_rate), sizes, strict=True):
-        chances = inputs.compliance / (1 + np.exp(-(logit_of_mean(rate, inputs.spread) + problems)))
+    rates = inputs.control_rate + inputs.effect, inputs.control_rate
+    compliances = inputs.compliance, inputs.control_compliance
+    for rate, compliance, sessions in zip(rates, compliances, sizes, strict=True):
+        chances = compliance / (1 + np.exp(-(logit_of_mean(rate, inputs.spread) + problems)))
         solved = generator.binomial(min(sizes), chances)
         compared.append(solved)
         means.append((solved + generator.binomial(sessions - min(sizes), chances)) / sessions)

@@ -339,19 +339,14 @@ def _power_inputs(design: Design, typed: dict[str, str]) -> PowerInputs:
         raise PowerError("Type a number of minutes, or leave the field empty.")
     if not values["problems"].is_integer() or values["problems"] > MOST_PROBLEMS:
         raise PowerError(f"The number of problems must be a whole number, at most {MOST_PROBLEMS}.")
-    first, second = map(design.sessions_of, design.primary_contrast)
-    return PowerInputs(
+    return PowerInputs.of_design(
+        design,
         problems=int(values["problems"]),
         control_rate=values["control_rate"] / 100,
         effect=values["effect"] / 100,
-        sessions_per_cell=first,
-        control_sessions=second,
         spread=values["spread"],
         compliance=values["compliance"] / 100,
-        rule=design.stopping.rule,
-        threshold=design.stopping.threshold,
         minutes_per_session=float(minutes) if minutes else None,
-        human_sessions=design.tutors_per_problem,
     )
 
 

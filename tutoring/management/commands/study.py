@@ -66,7 +66,7 @@ class Command(BaseCommand):
             type=float,
             default=1.0,
             metavar="SHARE",
-            help="sessions that are finished and comply; default: 1",
+            help="sessions of tutors that are finished and comply; default: 1",
         )
         power.add_argument(
             "--minutes", type=float, metavar="MINUTES", help="minutes of a session, for the hours of people"
@@ -158,18 +158,14 @@ class Command(BaseCommand):
     def _power(self, options: dict[str, Any]) -> None:
         design = _design(options["design"])
         found = simulate_power(
-            PowerInputs(
+            PowerInputs.of_design(
+                design,
                 problems=options["problems"] or _pairs(design),
                 control_rate=options["control_rate"],
                 effect=options["effect"],
-                sessions_per_cell=design.sessions_of(design.primary_contrast[0]),
-                control_sessions=design.sessions_of(design.primary_contrast[1]),
                 spread=options["spread"],
                 compliance=options["compliance"],
-                rule=design.stopping.rule,
-                threshold=design.stopping.threshold,
                 minutes_per_session=options["minutes"],
-                human_sessions=design.tutors_per_problem,
             )
         )
         self._print(options, found.to_json(), _power_text(found))
