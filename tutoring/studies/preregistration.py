@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 from tutoring.models import Study
-from tutoring.studies.design import AutomaticArm, FrozenDesign, HumanArm, canonical_json, parse_frozen
+from tutoring.studies.design import AutomaticArm, Design, FrozenDesign, HumanArm, canonical_json, parse_frozen
 
 SCHEMA = "hintbench-preregistration/1"
 
@@ -50,6 +51,9 @@ def corrections(frozen: FrozenDesign) -> list[str]:
             f"{_EQUALLY_MANY} It compared the means of all of them, of which chance favours that of the arm with more "
             "sessions on some problems and that of the other arm on others."
         )
+    used = _interval(design, design.primary_contrast)
+    if used != _preregistered_interval(frozen):
+        found.append(f"The primary contrast has {used}. The preregistration names the test of other arms.")
     return found
 
 
@@ -113,20 +117,17 @@ def analysis_plan(frozen: FrozenDesign) -> list[str]:
     """Return the planned analysis as sentences."""
     design = frozen.design
     first, second = design.primary_contrast
-    single = design.sessions_per_cell == 1 and all(arm.draws == 1 for arm in design.automatic_arms)
-    interval = (
-        "Newcombe's interval for paired proportions (1998, method 10) and McNemar's exact test"
-        if single
-        else "the t interval and the t test on problem means, with one degree of freedom less than problems"
-    )
     plan = [
         f"Primary outcome: {design.primary_outcome}. {_OUTCOMES[design.primary_outcome]}",
         f"Primary contrast: {first} less {second}, the mean over problems of the difference of their rates, with "
-        f"{interval}. Fewer than 6 problems are not tested.",
+        f"{_preregistered_interval(frozen)}. Fewer than 6 problems are not tested.",
         "Sensitivity analysis: the same contrast over completed sessions alone.",
     ]
     if design.secondary_contrasts:
-        pairs = "; ".join(f"{one} less {other}" for one, other in design.secondary_contrasts)
+        pairs = "; ".join(
+            f"{one} less {other}" + (f", with {_interval(design, (one, other))}" if frozen.format > 1 else "")
+            for one, other in design.secondary_contrasts
+        )
         plan.append(f"Secondary contrasts, with Holm's correction: {pairs}.")
     if design.stopping.rule == "fixed":
         plan.append("There is no interim look.")
@@ -147,6 +148,20 @@ def analysis_plan(frozen: FrozenDesign) -> list[str]:
     )
     plan.append(f"At most {maximum} pairs are used.{later}")
     return plan
+
+
+def _interval(design: Design, arms: Iterable[str]) -> str:
+    """Return the interval and the test of a contrast of these arms, in words (estimation.contrast)."""
+    if all(design.sessions_of(arm) == 1 for arm in arms):
+        return "Newcombe's interval for paired proportions (1998, method 10) and McNemar's exact test"
+    return "the t interval and the t test on problem means, with one degree of freedom less than problems"
+
+
+def _preregistered_interval(frozen: FrozenDesign) -> str:
+    design = frozen.design
+    # Format 1 looked at all arms instead of those of the contrast.
+    arms = [arm.name for arm in design.arms] if frozen.format == 1 else design.primary_contrast
+    return _interval(design, arms)
 
 
 def arm_text(arm: HumanArm | AutomaticArm) -> str:

@@ -8,12 +8,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from tests.tutoring.studies.conftest import FreezeFactory, begin, end_chains, finish, review
+from tests.tutoring.studies.conftest import FreezeFactory, begin, end_chains, finish, hold_all, review
 from tests.tutoring.studies.designs import design_data, frozen_design
 from tutoring.models import Assignment, Study
 from tutoring.studies.actions import StopStudy, TakeLook, withdraw_from_studies
 from tutoring.studies.analysis import current_figures
-from tutoring.studies.design import canonical_json
+from tutoring.studies.design import canonical_json, parse_frozen
 from tutoring.studies.flow import study_flow
 from tutoring.studies.methods_text import methods_text
 from tutoring.studies.preregistration import analysis_plan, assumptions, preregistration_markdown
@@ -145,6 +145,25 @@ def test_a_session_withdrawn_before_its_reviews_counts_as_not_solved(
         in shown
     )
     assert "1 sessions were withdrawn" in methods_text(study, study_flow(study), figures)
+
+
+def test_the_preregistration_names_the_test_of_each_contrast(freeze: FreezeFactory, tutors: list[User]):
+    study = freeze(
+        arms=[*design_data()["arms"], NEUTRAL | {"draws": 3}],
+        secondary_contrasts=[["arm-0", "neutral"]],
+    )
+    hold_all(tutors, solved=lambda row: row.arm.name == "arm-0")
+    end_chains(study, solved=lambda row: row.replicate == 1)
+    figures = current_figures(study)
+    assert figures.primary is not None
+    assert figures.primary.first_sessions == figures.primary.problems
+    plan = analysis_plan(parse_frozen(study.design))
+    assert "McNemar's exact test" in plan[1]
+    [secondary] = [sentence for sentence in plan if sentence.startswith("Secondary contrasts")]
+    assert "arm-0 less neutral, with the t interval" in secondary
+    study.design["format"] = 1
+    assert "the t interval" in analysis_plan(parse_frozen(study.design))[1]
+    assert any("McNemar's exact test" in one for one in current_figures(study).corrections)
 
 
 @pytest.mark.parametrize(
