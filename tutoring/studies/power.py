@@ -25,6 +25,7 @@ from tutoring.studies.design import FEWEST_E_VALUE, Design, StoppingRule
 from tutoring.studies.estimation import too_few_problems
 
 Values = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 STUDIES = 2_000
 _SEED = 2026
@@ -126,7 +127,7 @@ class PowerInputs:
 
 @dataclass(frozen=True)
 class Power:
-    """The power of a design. `half_width` is the mean half-width of the interval at the end of the study.
+    """The power of a design. `half_width` is the mean half-width of the interval over the pairs that each study uses.
 
     `hours` are human hours of all tutors, None if the minutes of a session are unknown. `pairs_used` is the mean number
     of problems after which the studies stopped.
@@ -158,14 +159,14 @@ def simulate_power(inputs: PowerInputs, studies: int = STUDIES) -> Power:
     compared, (one, other) = simulated_means(inputs, generator, studies)
     differences = one - other
     single = inputs.sessions_per_cell == 1 and inputs.control_sessions in (None, 1)
-    half_widths = _half_widths(one, other, single=single)
-    pairs = np.full(studies, float(inputs.problems))
+    pairs = np.full(studies, inputs.problems)
     if inputs.rule == "sign e-value":
         found, pairs = _e_value_stops(compared, inputs.threshold)
     elif single:
         found = _mcnemar(differences)
     else:
         found = _t_test(differences)
+    half_widths = _half_widths(one, other, pairs, single=single)
     count = int(found.sum())
     low, high = wilson(count, studies)
     both = inputs.sessions_per_cell + (inputs.control_sessions or inputs.sessions_per_cell)
@@ -232,42 +233,46 @@ def _t_test(differences: Values) -> NDArray[np.bool_]:
     return np.asarray(spread & (np.abs(differences.mean(1)) > t_quantile(problems - 1) * error))
 
 
-def _half_widths(one: Values, other: Values, *, single: bool) -> Values:
-    """Return the half-width of each study's interval: Newcombe's for single binary pairs, else t, or the bound."""
-    problems = one.shape[1]
-    differences = one - other
+def _half_widths(one: Values, other: Values, pairs: Numbers, *, single: bool) -> Values:
+    """Return the half-width of the interval over the first pairs of each study.
+
+    It is Newcombe's for single binary pairs, else t, or the bound.
+    """
+    used = np.arange(one.shape[1]) < pairs[:, None]
+    differences = np.where(used, one - other, 0)
+    mean = differences.sum(1) / pairs
+    deviations = np.where(used, differences - mean[:, None], 0)
     if single:
         first, second = one > 0, other > 0
         tables = zip(
-            (first & second).sum(1).tolist(),
-            (first & ~second).sum(1).tolist(),
-            (~first & second).sum(1).tolist(),
-            (~first & ~second).sum(1).tolist(),
+            (used & first & second).sum(1).tolist(),
+            (used & first & ~second).sum(1).tolist(),
+            (used & ~first & second).sum(1).tolist(),
+            (used & ~first & ~second).sum(1).tolist(),
             strict=True,
         )
         counted = list(tables)
         widths = {table: _width(paired_proportions(*table)) for table in Counter(counted)}
         found = np.array([widths[table] for table in counted])
     else:
-        error = np.sqrt(differences.var(1, ddof=1) / problems)
-        mean = differences.mean(1)
-        reach = t_quantile(problems - 1) * error
+        error = np.sqrt((deviations**2).sum(1) / (pairs - 1) / pairs)
+        reach = np.array([t_quantile(number - 1) for number in pairs.tolist()]) * error
         found = (np.minimum(mean + reach, 1) - np.maximum(mean - reach, -1)) / 2
-    alike = np.ptp(differences, axis=1) <= _ROUNDING
-    return np.asarray(np.where(alike, zero_spread(problems), found))
+    alike = np.abs(deviations).max(1) <= _ROUNDING
+    return np.asarray(np.where(alike, [zero_spread(number) for number in pairs.tolist()], found))
 
 
 def _width(interval: Interval) -> float:
     return (interval.high - interval.low) / 2
 
 
-def _e_value_stops(differences: Values, threshold: float) -> tuple[NDArray[np.bool_], Values]:
+def _e_value_stops(differences: Values, threshold: float) -> tuple[NDArray[np.bool_], Numbers]:
     """Return whether the e-value of each study reaches the threshold at some pair, and the pairs it uses."""
     highest = logarithmic_e_values(differences)
     reached = highest >= log(threshold)
     found = np.asarray(reached.any(1))
     problems = differences.shape[1]
-    return found, np.asarray(np.where(found, reached.argmax(1) + 1, problems), dtype=float)
+    return found, np.where(found, reached.argmax(1) + 1, problems)
 
 
 def logarithmic_e_values(differences: Values) -> Values:

@@ -78,6 +78,15 @@ def test_chains_of_automatic_arms_need_no_compliance():
     assert (human.compliance, human.control_compliance) == (0.8, 0.8)
 
 
+@pytest.mark.parametrize("sessions", [1, 2])
+def test_the_half_width_is_that_at_the_stop(sessions: int):
+    fixed = replace(INPUTS, problems=60, sessions_per_cell=sessions)
+    found = simulate_power(replace(fixed, rule="sign e-value"))
+    shorter = simulate_power(replace(fixed, problems=round(found.pairs_used)))
+    assert found.half_width == pytest.approx(shorter.half_width, rel=0.15)
+    assert found.half_width > 1.25 * simulate_power(fixed).half_width
+
+
 def test_hours_are_known_only_with_the_minutes_of_a_session():
     assert simulate_power(INPUTS).hours is None
     found = simulate_power(replace(INPUTS, minutes_per_session=30.0))
