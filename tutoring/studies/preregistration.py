@@ -41,9 +41,9 @@ def corrections(frozen: FrozenDesign) -> list[str]:
     if frozen.format > 1:
         return []
     found = [
-        f"{_ORDER} They counted in the order of completion, in which solved sessions that wait for reviews come late."
+        f"{_ORDER} They counted in the order of completion, in which solved sessions that wait for reviews come late.",
+        f"{_WITHDRAWN} It had no outcome, and only solved sessions wait for one.",
     ]
-    found.append(f"{_WITHDRAWN} It had no outcome, and only solved sessions wait for one.")
     design = frozen.design
     first, second = map(design.sessions_of, design.primary_contrast)
     if design.stopping.rule == "sign e-value" and first != second:

@@ -163,6 +163,7 @@ def _conduct(found: Study, plots: PagePlots) -> dict[str, Any]:
         "rate_plot": plots.show(rates) if rates else None,
         "frozen": frozen,
         "design": frozen.design,
+        "corrections": corrections(frozen),
         "flow": flow,
         "diagram": plots.show(diagram),
         "flow_rows": flow_rows(flow),

@@ -189,14 +189,12 @@ def test_the_preregistration_of_an_earlier_format_keeps_its_sentences(
     assert hashlib.sha256(text.encode()).hexdigest() == digest
 
 
-def test_corrections_of_an_earlier_format_are_published(freeze: FreezeFactory, tutors: list[User], ada: User):
+def test_corrections_of_an_earlier_format_are_published(freeze: FreezeFactory, ada: User):
     study = against_chains(freeze)
     assert current_figures(study).corrections == []
     assert "up to the first pair that waits" in preregistration_markdown(study)
     study.design["format"] = 1
     study.save()
-    begin(tutors[0])
-    TakeLook(None, study.pk).execute()
     assert "up to the first pair that waits" not in preregistration_markdown(study)
     figures = current_figures(study)
     assert "up to the first pair that waits" in figures.corrections[0]
