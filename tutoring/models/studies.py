@@ -146,7 +146,8 @@ class Assignment(UndeletableModel):
         EXPIRED = "expired"
         EXCLUDED = "excluded"
 
-    UNFINISHED: Final = (State.PLANNED, State.OFFERED, State.OPEN)
+    UNOPENED: Final = (State.PLANNED, State.OFFERED)
+    UNFINISHED: Final = (*UNOPENED, State.OPEN)
     LEFT_OUT: Final = (State.EXPIRED, State.EXCLUDED)
     """The states of assignments that no outcome counts; a replacement may take their cell."""
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cached_property
-from statistics import fmean
 from typing import Any
 
 from benchmark.providers import is_scripted, parse_model_spec
 from tutoring.arms.stopping import is_solved
-from tutoring.models import Arm, Assignment, Session, Study
+from tutoring.models import Arm, Assignment, Look, Session, Study
 from tutoring.models.payloads import Record
 from tutoring.studies.design import Design, PrimaryOutcome, parse_frozen
 from tutoring.studies.estimation import (
@@ -20,14 +17,16 @@ from tutoring.studies.estimation import (
     Contrast,
     EValue,
     Outcomes,
+    StartedProblem,
     arm_rate,
     contrast,
     e_value,
+    settled_problems,
+    sign_differences,
     with_holm,
 )
 from tutoring.studies.outcomes import AssignmentOutcome, analysed_rows, assignment_outcomes, snapshots
-
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+from tutoring.studies.preregistration import corrections
 
 
 class SnapshotRate(Record):
@@ -40,12 +39,17 @@ class SnapshotRate(Record):
 class Figures(Record):
     """The figures of a study at one time. `pairs` counts the complete pairs of the primary contrast.
 
+    `later_pairs` are complete too, but an earlier pair waits for an outcome (`settled_problems`).
+    `pairs_after_the_end` exceed the maximum: sessions that were open at the stop. The primary contrast leaves them out.
+
     `stop` says that the stopping rule ends the study now. `biased_upwards` marks the estimate and the interval of a
     study that stopped early: both overstate the difference on average.
     """
 
     outcome: PrimaryOutcome
     pairs: int
+    later_pairs: int = 0
+    pairs_after_the_end: int = 0
     maximum: int
     primary: Contrast | None
     completed_only: Contrast | None
@@ -59,6 +63,10 @@ class Figures(Record):
     simulated: bool
     """Whether some arm has a scripted or simulated model."""
     rehearsal: bool
+    withdrawn_unknown: int = 0
+    """Sessions that were withdrawn before their outcome was known. They count as not solved."""
+    corrections: list[str] = []
+    """What the analysis does otherwise than the preregistration, as sentences."""
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON values."""
@@ -90,10 +98,38 @@ class StudyData:
         found = self.outcomes.get(row.pk)
         return None if found is None else found.values.get(self.design.primary_outcome)
 
-    def by_problem(
+    def started(self, *arms: str) -> list[StartedProblem]:
+        """Return the problems that each of these arms has, and on which every session of tutors was opened.
+
+        Excluded and expired assignments do not count; a replacement that is not opened keeps its problem out.
+        """
+        living: dict[str, list[Assignment]] = {}
+        for row in self.rows:
+            if row.arm.name in arms and row.state not in Assignment.LEFT_OUT:
+                living.setdefault(str(row.problem), []).append(row)
+        return [
+            StartedProblem(
+                max(row.opened_at.timestamp() if row.opened_at else 0.0 for row in rows),
+                problem,
+                any(self.value(row) is None for row in rows),
+            )
+            for problem, rows in living.items()
+            if {row.arm.name for row in rows} == set(arms)
+            and not any(row.tutor_id and row.state in Assignment.UNOPENED for row in rows)
+        ]
+
+    def settled(self, *arms: str) -> list[str]:
+        """Return the problems whose outcomes in these arms count now, in the order of opening."""
+        return settled_problems(self.started(*arms))
+
+    def by_problem(self, arm: str) -> dict[str, list[float]]:
+        """Return the outcomes of an arm on its settled problems."""
+        return _only(self.known(arm), self.settled(arm))
+
+    def known(
         self, arm: str, chosen: Callable[[Assignment], bool] = lambda _: True
     ) -> dict[str, list[float]]:
-        """Return the known outcomes of an arm by problem."""
+        """Return the known outcomes of an arm by problem. Those that are known first are no random selection."""
         found: dict[str, list[float]] = {}
         for row in self.rows:
             value = self.value(row)
@@ -111,39 +147,18 @@ class StudyData:
             return self.by_problem(arm.name)
         sessions = Session.objects.filter(work_item__run=arm.run_id).order_by()
         programs = dict(sessions.values_list("work_item", "program_outcomes"))
+        settled = set(self.settled(arm.name))
         found: dict[str, list[float]] = {}
         for row in self.rows:
-            if row.arm_id == arm.pk and row.work_item_id and self.value(row) is not None:
+            if row.arm_id == arm.pk and row.work_item_id and str(row.problem) in settled:
                 solved = is_solved("perfect", programs.get(row.work_item_id, ""))
                 found.setdefault(str(row.problem), []).append(float(solved))
         return found
 
-    @cached_property
-    def complete_pairs(self) -> list[str]:
-        """The problems with a complete pair of the primary contrast, in the order of completion.
-
-        A pair is complete when each assignment of both arms has ended with a known outcome or was excluded or expired,
-        no replacement is pending, and both arms have an outcome.
-        """
-        arms = set(self.design.primary_contrast)
-        last: dict[str, datetime] = {}
-        known: dict[str, set[str]] = {}
-        waiting = set()
-        for row in self.rows:
-            if row.arm.name not in arms:
-                continue
-            problem = str(row.problem)
-            if row.state in Assignment.UNFINISHED:
-                waiting.add(problem)
-            elif row.state == Assignment.State.DONE:
-                if self.value(row) is None:
-                    waiting.add(problem)
-                else:
-                    known.setdefault(problem, set()).add(row.arm.name)
-                    at = self.outcomes[row.pk].known_at or row.ended_at or _LONG_AGO
-                    last[problem] = max(last.get(problem, _LONG_AGO), at)
-        complete = [problem for problem in known if known[problem] == arms and problem not in waiting]
-        return sorted(complete, key=lambda problem: (last[problem], problem))
+    def withdrawn_unknown(self, row: Assignment) -> bool:
+        """Return whether the session was withdrawn before its primary outcome was known."""
+        done = row.state == Assignment.State.DONE
+        return done and bool(row.outcomes) and self.design.primary_outcome not in row.outcomes
 
     def completed(self, row: Assignment) -> bool:
         """Return whether the session of the assignment ended with a verdict."""
@@ -154,35 +169,50 @@ def current_figures(study: Study, data: StudyData | None = None) -> Figures:
     """Return the figures of all complete pairs. Pages show them only where `visible_figures` does."""
     data = data or StudyData.of(study)
     frozen = parse_frozen(study.design)
-    design, pairs = frozen.design, data.complete_pairs
+    design = frozen.design
     first, second = design.primary_contrast
-    outcomes = {arm.name: data.by_problem(arm.name) for arm in design.arms}
+    started = data.started(first, second)
+    settled = settled_problems(started)
     maximum = design.stopping.maximum or len(frozen.problems)
+    pairs = settled[:maximum]
+    outcomes = {arm.name: data.known(arm.name) for arm in design.arms}
     value = None
     if design.stopping.rule == "sign e-value":
-        differences = [fmean(outcomes[first][one]) - fmean(outcomes[second][one]) for one in pairs]
+        differences = sign_differences(outcomes[first], outcomes[second], pairs)
         value = e_value(differences, design.stopping.threshold)
     reached = value is not None and value.reached_at is not None
     full = design.stopping.maximum is not None and len(pairs) >= maximum
     return Figures(
         outcome=design.primary_outcome,
         pairs=len(pairs),
+        later_pairs=sum(not one.waits for one in started) - len(settled),
+        pairs_after_the_end=len(settled) - len(pairs),
         maximum=maximum,
         primary=contrast((first, second), _only(outcomes[first], pairs), _only(outcomes[second], pairs)),
         completed_only=contrast(
             (first, second),
-            _only(data.by_problem(first, data.completed), pairs),
-            _only(data.by_problem(second, data.completed), pairs),
+            _only(data.known(first, data.completed), pairs),
+            _only(data.known(second, data.completed), pairs),
         ),
-        secondary=_secondary(design, outcomes),
-        arms=[arm_rate(arm.name, outcomes[arm.name]) for arm in design.arms],
+        secondary=_secondary(data, outcomes),
+        arms=[arm_rate(arm.name, data.by_problem(arm.name)) for arm in design.arms],
         snapshots=_snapshot_rates(data),
         e_value=value,
         stop=reached or full,
         stop_reason=_stop_reason(value, len(pairs), maximum, full=full),
-        biased_upwards=reached and len(pairs) < len(frozen.problems),
+        biased_upwards=(reached or _stopped_by_e_value(study)) and len(pairs) < len(frozen.problems),
         simulated=_simulated(study),
         rehearsal=study.rehearsal,
+        withdrawn_unknown=sum(map(data.withdrawn_unknown, data.rows)),
+        corrections=corrections(frozen),
+    )
+
+
+def _stopped_by_e_value(study: Study) -> bool:
+    """Return whether a look stopped the study by its e-value: later corrections of outcomes or rules may lower it."""
+    stops = study.looks.filter(decision=Look.Decision.STOP)
+    return any(
+        Figures.from_json(figures).biased_upwards for figures in stops.values_list("figures", flat=True)
     )
 
 
@@ -196,8 +226,11 @@ def _only(outcomes: Outcomes, problems: Iterable[str]) -> dict[str, list[float]]
     return {problem: list(outcomes[problem]) for problem in problems if problem in outcomes}
 
 
-def _secondary(design: Design, outcomes: dict[str, dict[str, list[float]]]) -> list[Contrast]:
-    found = (contrast(pair, outcomes[pair[0]], outcomes[pair[1]]) for pair in design.secondary_contrasts)
+def _secondary(data: StudyData, outcomes: dict[str, dict[str, list[float]]]) -> list[Contrast]:
+    found = []
+    for pair in data.design.secondary_contrasts:
+        first, second = (_only(outcomes[arm], data.settled(*pair)) for arm in pair)
+        found.append(contrast(pair, first, second))
     return with_holm(one for one in found if one is not None)
 
 
@@ -205,14 +238,15 @@ def _snapshot_rates(data: StudyData) -> list[SnapshotRate]:
     names = snapshots(data.study)
     rates = []
     for arm in data.design.arms:
+        settled = data.settled(arm.name)
         of_arm = {
             names.get(row.pk, "unknown")
             for row in data.rows
-            if row.arm.name == arm.name and data.value(row) is not None
+            if row.arm.name == arm.name and data.value(row) is not None and str(row.problem) in settled
         }
         for name in sorted(of_arm):
-            chosen = data.by_problem(arm.name, lambda row, name=name: names.get(row.pk, "unknown") == name)  # type: ignore[misc]
-            rates.append(SnapshotRate(snapshot=name, rate=arm_rate(arm.name, chosen)))
+            chosen = data.known(arm.name, lambda row, name=name: names.get(row.pk, "unknown") == name)  # type: ignore[misc]
+            rates.append(SnapshotRate(snapshot=name, rate=arm_rate(arm.name, _only(chosen, settled))))
     return rates
 
 

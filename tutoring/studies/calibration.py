@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark.calibration.registry import Cell, Covered, calibrates
-from tutoring.studies.estimation import contrast, e_value
+from tutoring.studies.estimation import StartedProblem, contrast, e_value, settled_problems, sign_differences
 
 Values = NDArray[np.float64]
 
@@ -28,6 +28,8 @@ _EXPIRY, _ABANDONED = 0.15, 0.1
 _ROUNDS = 3
 """A cell whose offers expire this often stays empty."""
 _ARMS = ("first", "second")
+_REVIEW_DELAY = 20
+"""How long a solved session waits for its reviews, in sessions."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,14 @@ def _quadrature() -> tuple[Values, Values]:
     return np.polynomial.hermite_e.hermegauss(80)
 
 
+def _by_problem(names: Sequence[str], outcomes: Values) -> dict[str, list[float]]:
+    """Return the outcomes of one arm in one study by problem, without empty cells (NaN)."""
+    return {
+        name: [value for value in values if value == value]  # noqa: PLR0124
+        for name, values in zip(names, outcomes.tolist(), strict=True)
+    }
+
+
 def _contrast(world: StudyWorld, problems: int, inside: str, expected: str) -> Cell:
     truth = world.truth
     names = [f"p{number}" for number in range(problems)]
@@ -104,13 +114,7 @@ def _contrast(world: StudyWorld, problems: int, inside: str, expected: str) -> C
     def simulate(generator: np.random.Generator, studies: int) -> Covered:
         covered = 0
         for rows in zip(*world.studies(generator, studies, problems), strict=True):
-            first, second = (
-                {
-                    name: [value for value in values if value == value]  # noqa: PLR0124  without NaN
-                    for name, values in zip(names, arm.tolist(), strict=True)
-                }
-                for arm in rows
-            )
+            first, second = (_by_problem(names, arm) for arm in rows)
             found = contrast(_ARMS, first, second)
             covered += found is not None and found.low <= truth <= found.high
         return Covered(covered)
@@ -119,11 +123,43 @@ def _contrast(world: StudyWorld, problems: int, inside: str, expected: str) -> C
 
 
 def _null(world: StudyWorld, problems: int, inside: str, expected: str) -> Cell:
+    names = [f"p{number}" for number in range(problems)]
+
     def simulate(generator: np.random.Generator, studies: int) -> Covered:
-        first, second = world.studies(generator, studies, problems)
-        differences = (first[:, :, 0] - second[:, :, 0]).tolist()
-        complete = ([one for one in row if one == one] for row in differences)  # noqa: PLR0124  without NaN
-        return Covered(sum(e_value(row, 20).reached_at is None for row in complete))
+        kept = 0
+        for rows in zip(*world.studies(generator, studies, problems), strict=True):
+            first, second = (_by_problem(names, arm) for arm in rows)
+            differences = sign_differences(
+                first, second, (name for name in names if first[name] and second[name])
+            )
+            kept += e_value(differences, 20).reached_at is None
+        return Covered(kept)
+
+    return Cell("no false stop by the e-value", problems, inside, 0.0, expected, simulate, least=0.95)
+
+
+def _against_chains(chains: int) -> StudyWorld:
+    """Return a world in which a session and a chain have equal chances on each problem."""
+    return StudyWorld(effect=0.0, chains=chains, skills=(0.0,), expiry=0.0, abandoned=0.0)
+
+
+def _late_reviews(problems: int, inside: str, expected: str) -> Cell:
+    world = _against_chains(1)
+
+    def stops(tutors: Sequence[float], chains: Sequence[float]) -> bool:
+        for ended in range(1, problems + _REVIEW_DELAY + 1):
+            started = [
+                StartedProblem(place, str(place), place + _REVIEW_DELAY * tutors[place] >= ended)
+                for place in range(min(ended, problems))
+            ]
+            pairs = map(int, settled_problems(started))
+            if e_value([tutors[place] - chains[place] for place in pairs], 20).reached_at is not None:
+                return True
+        return False
+
+    def simulate(generator: np.random.Generator, studies: int) -> Covered:
+        first, second = (arm[:, :, 0].tolist() for arm in world.studies(generator, studies, problems))
+        return Covered(sum(not stops(*rows) for rows in zip(first, second, strict=True)))
 
     return Cell("no false stop by the e-value", problems, inside, 0.0, expected, simulate, least=0.95)
 
@@ -144,4 +180,6 @@ def cells() -> Sequence[Cell]:
         found.append(_null(StudyWorld(effect=0.0), problems, inside, "≥ 97 %"))
     unequal = StudyWorld(effect=0.0, skills=(-8.0, 0.0, 8.0), expiry=0.0, abandoned=0.0)
     found.append(_null(unequal, 200, "no effect, 3 tutors 8 logits apart", "97 %"))
+    found.append(_null(_against_chains(3), 100, "no effect, 1 session, 3 chains", "≥ 97 %"))
+    found.append(_late_reviews(40, "no effect, 1 chain, late reviews", "≥ 97 %"))
     return found

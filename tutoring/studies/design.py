@@ -129,6 +129,11 @@ class Design(Record):
         """Return the number of tutors who meet each problem."""
         return len(self.human_arms) * self.sessions_per_cell
 
+    def sessions_of(self, name: str) -> int:
+        """Return the sessions of tutors, or the chains, of an arm for each problem."""
+        draws = {arm.name: arm.draws for arm in self.automatic_arms}
+        return draws.get(name, self.sessions_per_cell)
+
     def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON values."""
         return self.model_dump(mode="json")
@@ -206,8 +211,8 @@ class SeenBefore(Record):
 class FrozenDesign(Record):
     """A design with everything that it refers to, as `Study.design` stores it. `tutors` are pseudonyms."""
 
-    format: Literal[1] = 1
-    """Version of this schema."""
+    format: Literal[1, 2] = 2
+    """Version of this schema. The analysis of format 1 was corrected after freezing (preregistration.corrections)."""
     version: int
     """The version of the study."""
     design: Design

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
+from itertools import count, takewhile
 from statistics import fmean
+from typing import NamedTuple
 
 from benchmark.metrics import (
     FEWEST_TESTED_PROBLEMS,
@@ -46,6 +47,25 @@ def too_few_problems(rule: StoppingRule, threshold: float, problems: int) -> str
             "query."
         )
     return ""
+
+
+class StartedProblem(NamedTuple):
+    """A problem on which every session of the compared arms was opened."""
+
+    at: float
+    """When the last of them was opened: seconds since 1970, 0 for chains alone."""
+    problem: str
+    waits: bool
+    """Whether an outcome is unknown and may become known."""
+
+
+def settled_problems(started: Iterable[StartedProblem]) -> list[str]:
+    """Return the problems in the order of opening, up to the first that waits for an outcome.
+
+    The order of completion would depend on the outcomes, because only solved sessions wait for reviews: a pair that
+    favours an automatic arm would count at once, and one that favours tutors late.
+    """
+    return [one.problem for one in takewhile(lambda one: not one.waits, sorted(started))]
 
 
 class ArmRate(Record):
@@ -166,8 +186,22 @@ def with_holm(contrasts: Iterable[Contrast]) -> list[Contrast]:
     return [one if one.p is None else one.model_copy(update={"holm": next(adjusted)}) for one in found]
 
 
+def sign_differences(first: Outcomes, second: Outcomes, problems: Iterable[str]) -> list[float]:
+    """Return the difference on each problem between equally many outcomes of both arms: the first ones assigned.
+
+    Only then does chance favour neither arm. With a chance p of each outcome, one session is better than the mean of
+    three chains with p(1 - p³), but worse with (1 - p)(1 - (1 - p)³).
+    """
+    found = []
+    for problem in problems:
+        one, other = first[problem], second[problem]
+        compared = min(len(one), len(other))
+        found.append(fmean(one[:compared]) - fmean(other[:compared]))
+    return found
+
+
 def e_value(differences: Sequence[float], threshold: float) -> EValue:
-    """Return the sign e-value of complete pairs in the order of completion. Pairs without a difference do not count.
+    """Return the sign e-value of pairs in the order of `settled_problems`. Pairs without a difference do not count.
 
     If the arms do not differ, its expectation is at most 1 at whatever pair the study stops, so looks at every pair
     keep false positives below 1 / threshold.

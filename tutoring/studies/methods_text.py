@@ -9,7 +9,7 @@ from tutoring.models import Deviation, Study
 from tutoring.studies.analysis import Figures
 from tutoring.studies.design import Design, FrozenDesign, parse_frozen
 from tutoring.studies.flow import Flow
-from tutoring.studies.preregistration import analysis_plan, arm_text, assumptions
+from tutoring.studies.preregistration import analysis_plan, arm_text, assumptions, corrections
 
 _NEWCOMBE = (
     "Newcombe, R. G. (1998). Improved confidence intervals for the difference between binomial proportions based on "
@@ -48,6 +48,7 @@ def methods_text(study: Study, flow: Flow, figures: Figures | None) -> str:
                 _design(study, frozen, flow),
                 "\n".join(["### Arms", "", *(f"* {arm_text(arm)}" for arm in frozen.design.arms)]),
                 "\n".join(["### Analysis", "", *(f"* {sentence}" for sentence in analysis_plan(frozen))]),
+                *_corrections(frozen),
                 _result(figures),
                 _deviations(study),
                 "\n".join(
@@ -73,6 +74,11 @@ def _design(study: Study, frozen: FrozenDesign, flow: Flow) -> str:
         f"design was frozen ({_day(study.frozen_at)}), {strata}. The study is {study.state}. Of "
         f"{flow.assigned} assignments, {sum(arm.boxes['analysed'] for arm in flow.arms)} were analysed."
     )
+
+
+def _corrections(frozen: FrozenDesign) -> list[str]:
+    found = corrections(frozen)
+    return ["\n".join(["### Corrections", "", *(f"* {one}" for one in found)])] if found else []
 
 
 def _day(moment: object) -> str:
@@ -108,7 +114,7 @@ def _deviations(study: Study) -> str:
 
 
 def _limitations(frozen: FrozenDesign, flow: Flow, figures: Figures | None) -> list[str]:
-    found = assumptions(frozen.design)
+    found = assumptions(frozen)
     found += filter(None, [last_program_note(frozen.design)])
     found += [one.detail for one in frozen.gate if not one.problem]
     if problems := {one.problem for one in frozen.gate if one.problem}:
@@ -120,6 +126,11 @@ def _limitations(frozen: FrozenDesign, flow: Flow, figures: Figures | None) -> l
     missing = sum(sum(arm.not_analysed.values()) for arm in flow.arms)
     if missing:
         found.append(f"{missing} ended sessions have no known outcome.")
+    if figures is not None and figures.withdrawn_unknown:
+        found.append(
+            f"{figures.withdrawn_unknown} sessions were withdrawn before their outcome was known. They count as not "
+            "solved."
+        )
     if figures is not None and len(figures.snapshots) > len(figures.arms):
         found.append(
             "Providers returned more than one model name in some arm; the figures by name are listed apart."

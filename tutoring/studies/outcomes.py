@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from benchmark.models import Generation, WorkItem
@@ -26,7 +25,6 @@ class AssignmentOutcome:
     values: Mapping[str, int]
     completed: bool = False
     """Whether the session ended with a verdict, or the chain with a judged program."""
-    known_at: datetime | None = None
     unknown: str = ""
     """Why some outcome is unknown."""
 
@@ -52,68 +50,59 @@ def analysed_rows(study: Study) -> list[Assignment]:
     return list(study.assignments.select_related(*related).defer(*heavy).order_by("pk"))
 
 
-def _verdicts(study: Study) -> dict[Any, tuple[str, datetime]]:
-    """Return the decided review verdict of each session, under the newest rule set with one, and its time."""
+def _verdicts(study: Study) -> dict[Any, str]:
+    """Return the decided review verdict of each session, under the newest rule set with one."""
     decided = ReviewOutcome.objects.filter(session__assignment__study=study).exclude(verdict="")
-    rows = decided.order_by("rule_set").values_list("session", "verdict", "at")
-    return {session: (verdict, at) for session, verdict, at in rows}
+    return dict(decided.order_by("rule_set").values_list("session", "verdict"))
 
 
-def _outcome(
-    row: Assignment, verdicts: Mapping[Any, tuple[str, datetime]], breach: bool
-) -> AssignmentOutcome:
+def _outcome(row: Assignment, verdicts: Mapping[Any, str], breach: bool) -> AssignmentOutcome:
     if row.outcomes:
-        values = {str(name): int(row.outcomes[name]) for name in OUTCOMES if name in row.outcomes}
-        unknown = "" if len(values) == len(OUTCOMES) else "withdrawn before its review"
-        return AssignmentOutcome(values, bool(row.outcomes.get(COMPLETED)), row.ended_at, unknown)
+        # No review can follow a withdrawal, so an outcome that was not known counts as not solved.
+        values: dict[str, int] = {name: int(row.outcomes.get(name, 0)) for name in OUTCOMES}
+        return AssignmentOutcome(values, bool(row.outcomes.get(COMPLETED)))
     if row.arm.kind == Arm.Kind.AUTOMATIC:
-        return _of_chain(row.work_item, row.ended_at)
+        return _of_chain(row.work_item)
     session = row.session
     if session is None:
         return AssignmentOutcome({}, unknown="without a session")
     if session.invalidated and not breach:
         return AssignmentOutcome({}, unknown="invalidated, cause not settled")
-    return _of_session(session, row.ended_at, verdicts.get(session.pk), breach)
+    return _of_session(session, verdicts.get(session.pk), breach)
 
 
-def _of_session(
-    session: Session, ended_at: datetime | None, review: tuple[str, datetime] | None, breach: bool
-) -> AssignmentOutcome:
+def _of_session(session: Session, verdict: str | None, breach: bool) -> AssignmentOutcome:
     solved = int(session.outcome == Session.Outcome.SOLVED)
     completed = session.outcome in (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED)
     if breach or not solved:
         # A session that is not solved, or whose tutor broke the rules, is a failure whatever reviews say.
         values = {"solved": solved, "solved without major breach": 0, "solved and compliant": 0}
-        return AssignmentOutcome(values, completed, ended_at)
-    if review is None:
-        return AssignmentOutcome({"solved": 1}, completed, ended_at, "waiting for reviews")
-    verdict, at = review
+        return AssignmentOutcome(values, completed)
+    if verdict is None:
+        return AssignmentOutcome({"solved": 1}, completed, "waiting for reviews")
     values = {
         "solved": 1,
         "solved without major breach": int(verdict != MAJOR),
         "solved and compliant": int(verdict == COMPLIANT),
     }
-    return AssignmentOutcome(values, completed, max(at, ended_at or at))
+    return AssignmentOutcome(values, completed)
 
 
-def _of_chain(item: WorkItem | None, ended_at: datetime | None) -> AssignmentOutcome:
-    """Return the outcome of a chain. A program breaks no rule, so all its outcomes are `solved`.
-
-    A rejudging changes the outcome, but not the time from which it counts as known.
-    """
+def _of_chain(item: WorkItem | None) -> AssignmentOutcome:
+    """Return the outcome of a chain. A program breaks no rule, so all its outcomes are `solved`."""
     if item is None:
         return AssignmentOutcome({}, unknown="without a chain")
     if item.judgement is None:
         # A permanent failure, or a reply without a program, counts as not solved.
         return AssignmentOutcome(dict.fromkeys(OUTCOMES, 0), completed=False)
     solved = int(item.judgement.verdict == Verdict.AC)
-    return AssignmentOutcome(dict.fromkeys(OUTCOMES, solved), True, ended_at or item.judgement.finished_at)
+    return AssignmentOutcome(dict.fromkeys(OUTCOMES, solved), completed=True)
 
 
 def keep_outcomes(row: Assignment) -> None:
     """Copy the outcomes of a session to its assignment, before the content of the session is withdrawn.
 
-    An open session counts as not solved. Outcomes that are unknown stay unknown. The row is not saved.
+    An open session counts as not solved. Outcomes that are unknown are left out. The row is not saved.
     """
     if row.outcomes:
         return

@@ -21,10 +21,11 @@ from benchmark.metrics import (
     wilson,
 )
 from benchmark.metrics.small_samples import zero_spread
-from tutoring.studies.design import FEWEST_E_VALUE, StoppingRule
+from tutoring.studies.design import FEWEST_E_VALUE, Design, StoppingRule
 from tutoring.studies.estimation import too_few_problems
 
 Values = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 STUDIES = 2_000
 _SEED = 2026
@@ -39,8 +40,9 @@ class PowerError(ValueError):
 class PowerInputs:
     """The inputs of a simulated study. Rates and the effect are shares, `spread` is in logits.
 
-    `control_rate` and `effect` have no default: they must be typed. `compliance` is the share of sessions that can
-    count as solved: those that are finished and, where the outcome asks for it, compliant.
+    `control_rate` and `effect` have no default: they must be typed. `compliance` is the share of sessions of the first
+    arm that can count as solved: those that are finished and, where the outcome asks for it, compliant. Both
+    compliances are 1 for chains, which are always finished and break no rule.
     """
 
     problems: int
@@ -52,11 +54,43 @@ class PowerInputs:
     spread: float = 1.0
     """Standard deviation between problems."""
     compliance: float = 1.0
+    control_compliance: float = 1.0
+    """The same of the second arm."""
     rule: StoppingRule = "fixed"
     threshold: float = FEWEST_E_VALUE
     minutes_per_session: float | None = None
     human_sessions: int | None = None
     """Sessions of tutors per problem, of all human arms; None: those of both arms."""
+
+    @classmethod
+    def of_design(
+        cls,
+        design: Design,
+        *,
+        problems: int,
+        control_rate: float,
+        effect: float,
+        spread: float,
+        compliance: float,
+        minutes_per_session: float | None,
+    ) -> PowerInputs:
+        """Return the inputs of the primary contrast. `compliance` is that of the human arms."""
+        automatic = {arm.name for arm in design.automatic_arms}
+        first, second = design.primary_contrast
+        return cls(
+            problems=problems,
+            control_rate=control_rate,
+            effect=effect,
+            sessions_per_cell=design.sessions_of(first),
+            control_sessions=design.sessions_of(second),
+            spread=spread,
+            compliance=1.0 if first in automatic else compliance,
+            control_compliance=1.0 if second in automatic else compliance,
+            rule=design.stopping.rule,
+            threshold=design.stopping.threshold,
+            minutes_per_session=minutes_per_session,
+            human_sessions=design.tutors_per_problem,
+        )
 
     def check(self) -> None:
         """Raise PowerError for the first input out of range."""
@@ -72,7 +106,10 @@ class PowerInputs:
                 f"The control rate plus the effect is {treated:g}; it must lie between 0 and 1.",
             ),
             (self.spread < 0, "The spread between problems is 0 or more logits."),
-            (not 0 < self.compliance <= 1, "The compliance is a share above 0, at most 1."),
+            (
+                not (0 < self.compliance <= 1 and 0 < self.control_compliance <= 1),
+                "The compliance is a share above 0, at most 1.",
+            ),
             (self.sessions_per_cell < 1, "A cell has at least one session."),
             (
                 self.control_sessions is not None and self.control_sessions < 1,
@@ -90,7 +127,7 @@ class PowerInputs:
 
 @dataclass(frozen=True)
 class Power:
-    """The power of a design. `half_width` is the mean half-width of the interval at the end of the study.
+    """The power of a design. `half_width` is the mean half-width of the interval over the pairs that each study uses.
 
     `hours` are human hours of all tutors, None if the minutes of a session are unknown. `pairs_used` is the mean number
     of problems after which the studies stopped.
@@ -119,17 +156,17 @@ def simulate_power(inputs: PowerInputs, studies: int = STUDIES) -> Power:
     """
     inputs.check()
     generator = np.random.default_rng(_SEED)
-    one, other = simulated_means(inputs, generator, studies)
+    compared, (one, other) = simulated_means(inputs, generator, studies)
     differences = one - other
     single = inputs.sessions_per_cell == 1 and inputs.control_sessions in (None, 1)
-    half_widths = _half_widths(one, other, single=single)
-    pairs = np.full(studies, float(inputs.problems))
+    pairs = np.full(studies, inputs.problems)
     if inputs.rule == "sign e-value":
-        found, pairs = _e_value_stops(differences, inputs.threshold)
+        found, pairs = _e_value_stops(compared, inputs.threshold)
     elif single:
         found = _mcnemar(differences)
     else:
         found = _t_test(differences)
+    half_widths = _half_widths(one, other, pairs, single=single)
     count = int(found.sum())
     low, high = wilson(count, studies)
     both = inputs.sessions_per_cell + (inputs.control_sessions or inputs.sessions_per_cell)
@@ -150,21 +187,24 @@ def simulate_power(inputs: PowerInputs, studies: int = STUDIES) -> Power:
 
 def simulated_means(
     inputs: PowerInputs, generator: np.random.Generator, studies: int
-) -> tuple[Values, Values]:
-    """Return the mean outcome of each problem in each of the two arms: one row per study, one column per problem.
+) -> tuple[Values, tuple[Values, Values]]:
+    """Return the differences that the e-value compares, and the mean outcomes of both arms.
 
-    The effect of a problem is normal on the logit scale and the same in both arms.
+    Each has one row per study and one column per problem. The e-value compares equally many sessions of both arms. The
+    effect of a problem is normal on the logit scale and the same in both arms.
     """
     shape = (studies, inputs.problems)
     problems = generator.normal(0, inputs.spread, shape)
-    means = []
-    for rate, sessions in (
-        (inputs.control_rate + inputs.effect, inputs.sessions_per_cell),
-        (inputs.control_rate, inputs.control_sessions or inputs.sessions_per_cell),
-    ):
-        chances = inputs.compliance / (1 + np.exp(-(logit_of_mean(rate, inputs.spread) + problems)))
-        means.append(generator.binomial(sessions, chances) / sessions)
-    return means[0], means[1]
+    sizes = inputs.sessions_per_cell, inputs.control_sessions or inputs.sessions_per_cell
+    compared, means = [], []
+    rates = inputs.control_rate + inputs.effect, inputs.control_rate
+    compliances = inputs.compliance, inputs.control_compliance
+    for rate, compliance, sessions in zip(rates, compliances, sizes, strict=True):
+        chances = compliance / (1 + np.exp(-(logit_of_mean(rate, inputs.spread) + problems)))
+        solved = generator.binomial(min(sizes), chances)
+        compared.append(solved)
+        means.append((solved + generator.binomial(sessions - min(sizes), chances)) / sessions)
+    return (compared[0] - compared[1]).astype(float), (means[0], means[1])
 
 
 @lru_cache(maxsize=100)
@@ -193,42 +233,46 @@ def _t_test(differences: Values) -> NDArray[np.bool_]:
     return np.asarray(spread & (np.abs(differences.mean(1)) > t_quantile(problems - 1) * error))
 
 
-def _half_widths(one: Values, other: Values, *, single: bool) -> Values:
-    """Return the half-width of each study's interval: Newcombe's for single binary pairs, else t, or the bound."""
-    problems = one.shape[1]
-    differences = one - other
+def _half_widths(one: Values, other: Values, pairs: Numbers, *, single: bool) -> Values:
+    """Return the half-width of the interval over the first pairs of each study.
+
+    It is Newcombe's for single binary pairs, else t, or the bound.
+    """
+    used = np.arange(one.shape[1]) < pairs[:, None]
+    differences = np.where(used, one - other, 0)
+    mean = differences.sum(1) / pairs
+    deviations = np.where(used, differences - mean[:, None], 0)
     if single:
         first, second = one > 0, other > 0
         tables = zip(
-            (first & second).sum(1).tolist(),
-            (first & ~second).sum(1).tolist(),
-            (~first & second).sum(1).tolist(),
-            (~first & ~second).sum(1).tolist(),
+            (used & first & second).sum(1).tolist(),
+            (used & first & ~second).sum(1).tolist(),
+            (used & ~first & second).sum(1).tolist(),
+            (used & ~first & ~second).sum(1).tolist(),
             strict=True,
         )
         counted = list(tables)
         widths = {table: _width(paired_proportions(*table)) for table in Counter(counted)}
         found = np.array([widths[table] for table in counted])
     else:
-        error = np.sqrt(differences.var(1, ddof=1) / problems)
-        mean = differences.mean(1)
-        reach = t_quantile(problems - 1) * error
+        error = np.sqrt((deviations**2).sum(1) / (pairs - 1) / pairs)
+        reach = np.array([t_quantile(number - 1) for number in pairs.tolist()]) * error
         found = (np.minimum(mean + reach, 1) - np.maximum(mean - reach, -1)) / 2
-    alike = np.ptp(differences, axis=1) <= _ROUNDING
-    return np.asarray(np.where(alike, zero_spread(problems), found))
+    alike = np.abs(deviations).max(1) <= _ROUNDING
+    return np.asarray(np.where(alike, [zero_spread(number) for number in pairs.tolist()], found))
 
 
 def _width(interval: Interval) -> float:
     return (interval.high - interval.low) / 2
 
 
-def _e_value_stops(differences: Values, threshold: float) -> tuple[NDArray[np.bool_], Values]:
+def _e_value_stops(differences: Values, threshold: float) -> tuple[NDArray[np.bool_], Numbers]:
     """Return whether the e-value of each study reaches the threshold at some pair, and the pairs it uses."""
     highest = logarithmic_e_values(differences)
     reached = highest >= log(threshold)
     found = np.asarray(reached.any(1))
     problems = differences.shape[1]
-    return found, np.asarray(np.where(found, reached.argmax(1) + 1, problems), dtype=float)
+    return found, np.where(found, reached.argmax(1) + 1, problems)
 
 
 def logarithmic_e_values(differences: Values) -> Values:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 from tutoring.models import Study
@@ -17,8 +18,48 @@ _OUTCOMES = {
 }
 
 
-def assumptions(design: Design) -> list[str]:
+_ORDER = (
+    "Pairs count in the order in which the last of their sessions was opened, up to the first pair that waits for an "
+    "outcome. Rates and other contrasts count their problems in the same way."
+)
+
+_EQUALLY_MANY = (
+    "The e-value compares equally many sessions or chains of both arms on each problem, the first ones."
+)
+
+_WITHDRAWN = (
+    "A session that is withdrawn before its outcome is known counts as not solved: no review can follow."
+)
+
+
+def corrections(frozen: FrozenDesign) -> list[str]:
+    """Return what the analysis of the design does otherwise than its preregistration, as sentences.
+
+    The preregistration of a design of format 1 keeps its sentences and its SHA-256, but some of its rules made
+    inference wrong, so they are corrected for every study.
+    """
+    if frozen.format > 1:
+        return []
+    found = [
+        f"{_ORDER} They counted in the order of completion, in which solved sessions that wait for reviews come late.",
+        f"{_WITHDRAWN} It had no outcome, and only solved sessions wait for one.",
+    ]
+    design = frozen.design
+    first, second = map(design.sessions_of, design.primary_contrast)
+    if design.stopping.rule == "sign e-value" and first != second:
+        found.append(
+            f"{_EQUALLY_MANY} It compared the means of all of them, of which chance favours that of the arm with more "
+            "sessions on some problems and that of the other arm on others."
+        )
+    used = _interval(design, design.primary_contrast)
+    if used != _preregistered_interval(frozen):
+        found.append(f"The primary contrast has {used}. The preregistration names the test of other arms.")
+    return found
+
+
+def assumptions(frozen: FrozenDesign) -> list[str]:
     """Return the assumptions of the analysis as sentences."""
+    design = frozen.design
     found = [
         "The figures describe the population from which these problems are drawn, with these tutors and these model "
         "versions.",
@@ -29,15 +70,20 @@ def assumptions(design: Design) -> list[str]:
         "A tutor meets a problem once. Which of a problem's tutors gets which arm is an independent random permutation "
         "for each problem.",
     ]
+    if frozen.format > 1:
+        found.append(_WITHDRAWN)
     if design.primary_outcome != "solved":
         found.append(
             "A session that is not solved needs no review: the outcome is 0. A breach that an admin records counts as "
             "not solved. An automatic arm breaks no rule."
         )
     if design.stopping.rule == "sign e-value":
+        chances = (
+            "equal chances" if frozen.format == 1 else "equal chances of every compared session and chain"
+        )
         found.append(
             "Under no difference the direction of each pair that differs is a fair coin. Between human arms the random "
-            "permutation ensures it; against an automatic arm it is the assumption of equal chances on each problem."
+            f"permutation ensures it; against an automatic arm it is the assumption of {chances} on each problem."
         )
         found.append("After an early stop the estimate and its interval overstate the difference on average.")
     if design.automatic_arms:
@@ -62,7 +108,7 @@ def preregistration(study: Study) -> dict[str, Any]:
         "design_sha256": study.design_hash,
         "design": frozen.to_json(),
         "analysis": analysis_plan(frozen),
-        "assumptions": assumptions(frozen.design),
+        "assumptions": assumptions(frozen),
     }
     return content | {"sha256": hashlib.sha256(canonical_json(content).encode()).hexdigest()}
 
@@ -71,20 +117,17 @@ def analysis_plan(frozen: FrozenDesign) -> list[str]:
     """Return the planned analysis as sentences. Published hashes cover them, so they never change."""
     design = frozen.design
     first, second = design.primary_contrast
-    single = design.sessions_per_cell == 1 and all(arm.draws == 1 for arm in design.automatic_arms)
-    interval = (
-        "Newcombe's interval for paired proportions (1998, method 10) and McNemar's exact test"
-        if single
-        else "the t interval and the t test on problem means, with one degree of freedom less than problems"
-    )
     plan = [
         f"Primary outcome: {design.primary_outcome}. {_OUTCOMES[design.primary_outcome]}",
         f"Primary contrast: {first} less {second}, the mean over problems of the difference of their rates, with "
-        f"{interval}. Fewer than 6 problems are not tested.",
+        f"{_preregistered_interval(frozen)}. Fewer than 6 problems are not tested.",
         "Sensitivity analysis: the same contrast over completed sessions alone.",
     ]
     if design.secondary_contrasts:
-        pairs = "; ".join(f"{one} less {other}" for one, other in design.secondary_contrasts)
+        pairs = "; ".join(
+            f"{one} less {other}" + (f", with {_interval(design, (one, other))}" if frozen.format > 1 else "")
+            for one, other in design.secondary_contrasts
+        )
         plan.append(f"Secondary contrasts, with Holm's correction: {pairs}.")
     if design.stopping.rule == "fixed":
         plan.append("There is no interim look.")
@@ -93,9 +136,32 @@ def analysis_plan(frozen: FrozenDesign) -> list[str]:
             "Looks are allowed after every complete pair. The study stops when the sign e-value "
             f"B(1 + x, 1 + n - x) · 2^n of the n pairs that differ reaches {design.stopping.threshold:g}."
         )
+    if frozen.format > 1:
+        plan.append(_ORDER)
+        if design.stopping.rule == "sign e-value":
+            plan.append(_EQUALLY_MANY)
     maximum = design.stopping.maximum or len(frozen.problems)
-    plan.append(f"At most {maximum} pairs are used.")
+    later = (
+        ""
+        if frozen.format == 1
+        else " Pairs that sessions open at the stop complete later are counted, not used."
+    )
+    plan.append(f"At most {maximum} pairs are used.{later}")
     return plan
+
+
+def _interval(design: Design, arms: Iterable[str]) -> str:
+    """Return the interval and the test of a contrast of these arms, in words (estimation.contrast)."""
+    if all(design.sessions_of(arm) == 1 for arm in arms):
+        return "Newcombe's interval for paired proportions (1998, method 10) and McNemar's exact test"
+    return "the t interval and the t test on problem means, with one degree of freedom less than problems"
+
+
+def _preregistered_interval(frozen: FrozenDesign) -> str:
+    design = frozen.design
+    # Format 1 looked at all arms instead of those of the contrast.
+    arms = [arm.name for arm in design.arms] if frozen.format == 1 else design.primary_contrast
+    return _interval(design, arms)
 
 
 def arm_text(arm: HumanArm | AutomaticArm) -> str:

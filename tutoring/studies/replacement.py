@@ -34,8 +34,8 @@ def record_deviation(
 
 def exclude_unstarted(study: Study, reason: str) -> list[Assignment]:
     """Exclude the assignments of tutors that are planned or offered, and return them."""
-    states = (Assignment.State.PLANNED, Assignment.State.OFFERED)
-    rows = list(study.assignments.select_for_update().filter(state__in=states, tutor__isnull=False))
+    unopened = study.assignments.select_for_update().filter(state__in=Assignment.UNOPENED)
+    rows = list(unopened.filter(tutor__isnull=False))
     exclude(rows, reason)
     return rows
 

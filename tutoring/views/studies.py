@@ -41,7 +41,7 @@ from tutoring.studies.export import export_study
 from tutoring.studies.flow import ArmFlow, Flow
 from tutoring.studies.methods_text import last_program_note
 from tutoring.studies.power import STUDIES, PowerError, PowerInputs, simulate_power
-from tutoring.studies.preregistration import preregistration, preregistration_markdown
+from tutoring.studies.preregistration import corrections, preregistration, preregistration_markdown
 from tutoring.studies.reading import read_study
 from tutoring.studies.resolution import resolve
 from tutoring.studies.runs import StartArms, arms_waiting_for_people, waiting_arms
@@ -163,6 +163,7 @@ def _conduct(found: Study, plots: PagePlots) -> dict[str, Any]:
         "rate_plot": plots.show(rates) if rates else None,
         "frozen": frozen,
         "design": frozen.design,
+        "corrections": corrections(frozen),
         "flow": flow,
         "diagram": plots.show(diagram),
         "flow_rows": flow_rows(flow),
@@ -339,20 +340,14 @@ def _power_inputs(design: Design, typed: dict[str, str]) -> PowerInputs:
         raise PowerError("Type a number of minutes, or leave the field empty.")
     if not values["problems"].is_integer() or values["problems"] > MOST_PROBLEMS:
         raise PowerError(f"The number of problems must be a whole number, at most {MOST_PROBLEMS}.")
-    draws = {arm.name: arm.draws for arm in design.automatic_arms}
-    first, second = (draws.get(name, design.sessions_per_cell) for name in design.primary_contrast)
-    return PowerInputs(
+    return PowerInputs.of_design(
+        design,
         problems=int(values["problems"]),
         control_rate=values["control_rate"] / 100,
         effect=values["effect"] / 100,
-        sessions_per_cell=first,
-        control_sessions=second,
         spread=values["spread"],
         compliance=values["compliance"] / 100,
-        rule=design.stopping.rule,
-        threshold=design.stopping.threshold,
         minutes_per_session=float(minutes) if minutes else None,
-        human_sessions=design.tutors_per_problem,
     )
 
 
@@ -361,12 +356,14 @@ def _power_inputs(design: Design, typed: dict[str, str]) -> PowerInputs:
 def study_preregistration(request: HttpRequest, study_id: int) -> HttpResponse:
     """Show the preregistration of a frozen study."""
     found = find_frozen(request, study_id)
+    frozen = parse_frozen(found.design)
     context = {
         "study": found,
         "tab": "preregistration",
         "text": mark_safe(render_markdown(_without_title(preregistration_markdown(found)))),  # noqa: S308
         "hash": preregistration(found)["sha256"],
-        "problems": parse_frozen(found.design).problems,
+        "problems": frozen.problems,
+        "corrections": corrections(frozen),
     }
     return render(request, "tutoring/studies/preregistration.html", context)
 

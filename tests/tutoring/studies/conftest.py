@@ -19,12 +19,13 @@ from tests.tutoring.arms.arm_rows import store_arm
 from tests.tutoring.conftest import make_person
 from tests.tutoring.studies.designs import design_data
 from tutoring.actions import AcceptConsent, CloseSession
-from tutoring.models import AbandonReason, Assignment, Protocol, Session, Study
+from tutoring.models import AbandonReason, Assignment, Protocol, ReviewOutcome, Session, Study
 from tutoring.protocols import consent_hash, rules_of
+from tutoring.rules import current_rule_set
 from tutoring.sessions.assignments import end_assignment
 from tutoring.studies import upkeep
 from tutoring.studies.actions import FreezeStudy, OfferNext, StartAssigned
-from tutoring.studies.design import parse_design
+from tutoring.studies.design import OUTCOMES, parse_design
 
 
 @pytest.fixture(autouse=True)
@@ -149,6 +150,24 @@ def store_chains(study: Study, name: str, programs: str, protocol: Protocol | No
     arm.run = run
     arm.save()
     return run
+
+
+def review(assignment: Assignment, verdict: str = "compliant") -> None:
+    """Store the verdict of the reviews of the session."""
+    assert assignment.session is not None
+    ReviewOutcome.objects.create(
+        session=assignment.session,
+        rule_set=current_rule_set().version,
+        verdict=verdict,
+        at=timezone.now(),
+    )
+
+
+def end_chains(study: Study, *, solved: Callable[[Assignment], bool]) -> None:
+    """End every chain of the automatic arms with an outcome."""
+    for row in study.assignments.filter(tutor=None):
+        row.state, row.outcomes = Assignment.State.DONE, dict.fromkeys(OUTCOMES, int(solved(row)))
+        row.save()
 
 
 def abandon(assignment: Assignment) -> None:

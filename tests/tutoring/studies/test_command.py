@@ -157,16 +157,19 @@ def test_automatic_arms_have_runs_with_draws_of_their_own(
     assert (run.parameters["temperature"], run.parameters["max_output_tokens"]) == (0.5, 900)
     with pytest.raises(StudyRefusedError, match="has run"):
         start_arm(study.pk, arm.pk, plan_arm(study, arm), RunOptions())
-    done = run.items.order_by("pk")[0]
-    done.state = WorkItem.State.DONE
-    done.save()
+    first, second = run.items.filter(problem__external_id="doubling").order_by("pk")
+    first.state = WorkItem.State.DONE
+    first.save()
     advance_studies()
     chains = study.assignments.filter(arm=arm)
     assert chains.exclude(work_item=None).count() == 4
     [row] = chains.filter(state=Assignment.State.DONE)
-    assert (row.work_item, row.problem, row.replicate) == (done, done.problem, done.chain + 1)
+    assert (row.work_item, row.problem, row.replicate) == (first, first.problem, first.chain + 1)
+    second.state = WorkItem.State.DONE
+    second.save()
+    advance_studies()
     [rate] = [one for one in current_figures(study).arms if one.arm == "alone"]
-    assert (rate.sessions, rate.rate) == (1, 0.0), "a chain without a program is not solved"
+    assert (rate.sessions, rate.rate) == (2, 0.0), "a chain without a program is not solved"
 
 
 def test_an_arm_that_cannot_run_is_refused_before_anything_is_stored(design: Path):

@@ -430,6 +430,8 @@ def test_a_study_stops_by_its_e_value(freeze: FreezeFactory, tutors: list[User],
     assert figures.e_value.reached_at == 8
     assert figures.biased_upwards
     assert study.assignments.filter(state="excluded", reason="stopped").count() >= 1
+    study.assignments.filter(state="done").update(outcomes={"solved": 1})
+    assert current_figures(study).biased_upwards, "corrected outcomes do not undo the stop"
 
 
 def test_stop_and_close(freeze: FreezeFactory, tutors: list[User]):

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from benchmark.metrics import paired_proportions, problem_t
-from tutoring.studies.estimation import arm_rate, contrast, e_value, with_holm
+from tutoring.studies.estimation import (
+    StartedProblem,
+    arm_rate,
+    contrast,
+    e_value,
+    settled_problems,
+    sign_differences,
+    with_holm,
+)
 
 ARMS = ("tutor", "neutral")
 
@@ -69,6 +77,22 @@ def test_the_rate_of_an_arm_is_over_problems():
     found = arm_rate("tutor", outcomes([1.0, 1.0, 1.0], [0.0]))
     assert (found.rate, found.sessions, found.problems, found.method) == (0.5, 4, 2, "t")
     assert arm_rate("tutor", {}).rate is None
+
+
+def test_pairs_count_in_the_order_of_opening_up_to_the_first_that_waits():
+    started = [
+        StartedProblem(3.0, "c", waits=True),
+        StartedProblem(4.0, "a", waits=False),
+        StartedProblem(1.0, "d", waits=False),
+        StartedProblem(1.0, "b", waits=False),
+    ]
+    assert settled_problems(started) == ["b", "d"]
+
+
+def test_signs_compare_equally_many_sessions_of_both_arms():
+    tutors = outcomes([1.0], [0.0], [1.0, 0.0])
+    chains = outcomes([1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0])
+    assert sign_differences(tutors, chains, ["p0", "p1", "p2"]) == [0.0, 0.0, 0.5]
 
 
 def test_the_e_value_counts_only_pairs_that_differ():

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from benchmark.metrics import sign_e_value
+from tests.tutoring.studies.designs import frozen_design
+from tutoring.studies.design import Design
 from tutoring.studies.power import (
     PowerError,
     PowerInputs,
@@ -44,6 +46,45 @@ def test_more_sessions_and_problems_narrow_the_interval():
     assert simulate_power(replace(INPUTS, spread=1.0, problems=90)).half_width < base.half_width
     assert simulate_power(replace(INPUTS, compliance=0.5)).power < base.power
     assert base.low < base.power < base.high
+
+
+def test_more_chains_do_not_change_how_often_null_studies_stop():
+    inputs = PowerInputs(problems=100, control_rate=0.15, effect=0.0, rule="sign e-value")
+    assert simulate_power(replace(inputs, control_sessions=3)).power < 0.05
+    assert simulate_power(replace(inputs, sessions_per_cell=3, control_sessions=1)).power < 0.05
+
+
+def test_chains_of_automatic_arms_need_no_compliance():
+    """1 session against 3 chains on 40 problems, a true 0.5 against 0.3."""
+    design = frozen_design(40, arms=1, draws=3).design
+
+    def inputs(design: Design, compliance: float) -> PowerInputs:
+        return PowerInputs.of_design(
+            design,
+            problems=40,
+            control_rate=0.3,
+            effect=0.2,
+            spread=1.0,
+            compliance=compliance,
+            minutes_per_session=None,
+        )
+
+    found = inputs(design, 0.8)
+    assert (found.compliance, found.control_compliance) == (0.8, 1.0)
+    assert simulate_power(found).power < simulate_power(replace(found, control_compliance=0.8)).power - 0.1
+    reversed_design = design.model_copy(update={"primary_contrast": ("neutral", "arm-0")})
+    assert inputs(reversed_design, 0.8).compliance == 1.0
+    human = inputs(frozen_design(40).design, 0.8)
+    assert (human.compliance, human.control_compliance) == (0.8, 0.8)
+
+
+@pytest.mark.parametrize("sessions", [1, 2])
+def test_the_half_width_is_that_at_the_stop(sessions: int):
+    fixed = replace(INPUTS, problems=60, sessions_per_cell=sessions)
+    found = simulate_power(replace(fixed, rule="sign e-value"))
+    shorter = simulate_power(replace(fixed, problems=round(found.pairs_used)))
+    assert found.half_width == pytest.approx(shorter.half_width, rel=0.15)
+    assert found.half_width > 1.25 * simulate_power(fixed).half_width
 
 
 def test_hours_are_known_only_with_the_minutes_of_a_session():

@@ -66,7 +66,7 @@ class Command(BaseCommand):
             type=float,
             default=1.0,
             metavar="SHARE",
-            help="sessions that are finished and comply; default: 1",
+            help="sessions of tutors that are finished and comply; default: 1",
         )
         power.add_argument(
             "--minutes", type=float, metavar="MINUTES", help="minutes of a session, for the hours of people"
@@ -158,18 +158,14 @@ class Command(BaseCommand):
     def _power(self, options: dict[str, Any]) -> None:
         design = _design(options["design"])
         found = simulate_power(
-            PowerInputs(
+            PowerInputs.of_design(
+                design,
                 problems=options["problems"] or _pairs(design),
                 control_rate=options["control_rate"],
                 effect=options["effect"],
-                sessions_per_cell=_sessions(design, design.primary_contrast[0]),
-                control_sessions=_sessions(design, design.primary_contrast[1]),
                 spread=options["spread"],
                 compliance=options["compliance"],
-                rule=design.stopping.rule,
-                threshold=design.stopping.threshold,
                 minutes_per_session=options["minutes"],
-                human_sessions=design.tutors_per_problem,
             )
         )
         self._print(options, found.to_json(), _power_text(found))
@@ -248,10 +244,15 @@ class Command(BaseCommand):
         figures = Figures.from_json(found.figures)
         document = {"decision": found.decision, "counted": found.counted, "figures": found.figures}
         text = f"{found.counted} complete pairs: {found.decision}. {figures.stop_reason}".strip()
+        if figures.later_pairs:
+            text += (
+                f"\n{figures.later_pairs} later pairs are complete, but an earlier one waits for an outcome."
+            )
         if figures.primary is not None:
             text += f"\n{_contrast_text(figures.primary)}"
         if figures.e_value is not None:
             text += f"\nE-value: {figures.e_value.value:.3g} (stops at {figures.e_value.threshold:g})"
+        text += "".join(f"\nCorrected: {sentence}" for sentence in figures.corrections)
         self._print(options, document, text)
 
     def _stop(self, options: dict[str, Any]) -> None:
@@ -313,12 +314,6 @@ def _pairs(design: Design) -> int:
     """Return the number of pairs of the design on this site. Raises DesignError."""
     frozen = resolve(design).frozen
     return design.stopping.maximum or len(frozen.problems)
-
-
-def _sessions(design: Design, name: str) -> int:
-    """Return the sessions or chains per problem of an arm."""
-    draws = {arm.name: arm.draws for arm in design.automatic_arms}
-    return draws.get(name, design.sessions_per_cell)
 
 
 def _power_text(found: Power) -> str:

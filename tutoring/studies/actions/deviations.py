@@ -215,7 +215,7 @@ def withdraw_from_studies(person: User, reason: str, by: User | None = None) -> 
 def _withdraw(rows: Sequence[Assignment]) -> None:
     now = timezone.now()
     for row in rows:
-        if row.state in (Assignment.State.PLANNED, Assignment.State.OFFERED):
+        if row.state in Assignment.UNOPENED:
             exclude([row], Deviation.Kind.WITHDRAWAL)
             replace(row)
         elif row.state in (Assignment.State.OPEN, Assignment.State.DONE):
