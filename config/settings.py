@@ -368,13 +368,13 @@ METRICS_TOKEN = env_text("METRICS_TOKEN")
 
 LOGGING_CONFIG = "config.logs.configure"
 LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))
-LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+LOG_LEVEL = env_choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error", "critical"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"()": "config.logs.formatter", "form": LOG_FORMAT}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env_choice("LOG_LEVEL", "info", LOG_LEVELS).upper()},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL.upper()},
     "loggers": {
         # The SDKs and their HTTP libraries log every request at INFO level.
         **{

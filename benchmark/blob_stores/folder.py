@@ -23,7 +23,7 @@ class FolderStore:
         target = self.path(digest)
         # A crash of the machine may have left a file that is too short; reading all of it would take longer.
         if not target.exists() or target.stat().st_size != len(content):
-            write_atomically(target, content)
+            write_atomically(target, content, durable=True)  # rows that name the blob are durable too
         return digest
 
     def path(self, digest: str) -> Path:
@@ -59,15 +59,16 @@ class FolderStore:
         self.path(digest).unlink(missing_ok=True)
 
 
-def write_atomically(target: Path, content: bytes) -> None:
-    """Write a file atomically and durably, in a folder that only its owner can read."""
+def write_atomically(target: Path, content: bytes, *, durable: bool = False) -> None:
+    """Write a file atomically, in a folder that only its owner can read; with `durable`, wait for the disk."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())  # rows that name the blob are durable too
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -98,10 +98,14 @@ def find_problem(dataset: Dataset, external_id: str) -> Problem:
         raise CommandError(f"{dataset.name} has no problem {external_id!r}.{hint}") from None
 
 
+def listed_ids(ids: str | None) -> list[str]:
+    """Return the ids of the option --problems ID,ID…; none without it."""
+    return [name.strip() for name in (ids or "").split(",") if name.strip()]
+
+
 def chosen_problems(dataset: Dataset, ids: str | None) -> list[Problem]:
-    """Return the problems of the option --problems ID,ID…; none without it. Raises CommandError for an unknown id."""
-    names = [name.strip() for name in (ids or "").split(",") if name.strip()]
-    return [find_problem(dataset, name) for name in names]
+    """Return each problem of the option --problems once; none without it. Raises CommandError for an unknown id."""
+    return [find_problem(dataset, name) for name in dict.fromkeys(listed_ids(ids))]
 
 
 def find_named_problem(name: str) -> Problem:

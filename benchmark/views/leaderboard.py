@@ -108,8 +108,8 @@ def _resampled_run(run: Run) -> ResampledRun | None:
         state=Run.State.FINISHED,
         attempts__gte=attempts_allowed(run),
     )
-    equal = (other for other in others.order_by("-started_at") if not differing_settings(run, other))
-    other = next(equal, None)
+    latest = others.order_by("-started_at").only("parameters", "finished_at", "rejudged_at")
+    other = next((other for other in latest.iterator() if not differing_settings(run, other)), None)
     comparison = _compare(run.pk, _verdicts_of(run), other.pk, _verdicts_of(other)) if other else None
     return ResampledRun(other, comparison) if other and comparison else None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import day, find_dataset, find_problem, not_negative, positive
+from benchmark.management.arguments import chosen_problems, day, find_dataset, not_negative, positive
 from benchmark.management.model_options import (
     MODEL_METAVAR,
     ChosenModel,
@@ -168,13 +168,12 @@ class Command(BaseCommand):
 def _choose(dataset: Dataset, names: str | None, limit: int | None) -> Sequence[Problem]:
     """Return the chosen problems, sorted by id. Raises CommandError for an unknown id, and if no problem is left."""
     if names is not None:
-        wanted = [name.strip() for name in names.split(",") if name.strip()]
-        if not wanted:
+        problems = chosen_problems(dataset, names)
+        if not problems:
             raise CommandError("--problems names no problem: write ID,ID.")
-        chosen = {problem.pk: problem for problem in (find_problem(dataset, name) for name in wanted)}
-        problems = sorted(chosen.values(), key=lambda problem: problem.external_id)
     else:
-        problems = sorted(dataset.problems.only("external_id"), key=lambda problem: problem.external_id)
+        problems = list(dataset.problems.only("external_id"))
+    problems.sort(key=lambda problem: problem.external_id)
     if not problems:
         raise CommandError(f"{dataset.name} has no problems. `manage.py import_problems` imports them.")
     return problems[:limit]

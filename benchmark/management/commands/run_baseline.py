@@ -10,7 +10,7 @@ from typing import Any, get_args
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management import model_options
-from benchmark.management.arguments import add_failures, day, find_dataset, find_run, positive
+from benchmark.management.arguments import add_failures, day, find_dataset, find_run, listed_ids, positive
 from benchmark.management.run_progress import execute_run, run_bar
 from benchmark.methods import (
     METHODS,
@@ -440,7 +440,7 @@ def _planned(options: dict[str, Any]) -> RunPlan:
         attempts=options["attempts"] or attempts,
         epochs=options["epochs"] or 1,
         first_draw=None if (options["draws"] or _default_draws(method)) == "fresh" else 0,
-        problem_ids=[name.strip() for name in (options["problems"] or "").split(",") if name.strip()],
+        problem_ids=listed_ids(options["problems"]),
         tier=options["tier"] or "",
         limit=options["limit"],
         pilot=options["pilot"],

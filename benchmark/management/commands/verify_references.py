@@ -15,7 +15,7 @@ from benchmark.judging.references import (
     store_reference_verdicts,
     verify_references,
 )
-from benchmark.management.arguments import find_dataset, find_problem, positive
+from benchmark.management.arguments import chosen_problems, find_dataset, positive
 from benchmark.management.progress import progress_bar
 from benchmark.models import Judgement
 from judge import SandboxUnavailableError, Verdict
@@ -39,16 +39,14 @@ class Command(BaseCommand):
             metavar="N",
             help="problems judged at once; more than the number of cores distorts their times (default: the cores)",
         )
-        parser.add_argument("--problems", default="", metavar="ID,ID…", help="only these problems")
+        parser.add_argument("--problems", metavar="ID,ID…", help="only these problems")
         parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         dataset = find_dataset(options["dataset"])
-        ids = [name.strip() for name in options["problems"].split(",") if name.strip()]
-        if ids:
-            problems = [find_problem(dataset, name) for name in dict.fromkeys(ids)]
-        else:
-            problems = list(dataset.problems.order_by("external_id").prefetch_related("references"))
+        problems = chosen_problems(dataset, options["problems"]) or list(
+            dataset.problems.order_by("external_id").prefetch_related("references")
+        )
         if not problems:
             raise CommandError(
                 f"{dataset.name} has no problems. Import them with `manage.py import_problems`."

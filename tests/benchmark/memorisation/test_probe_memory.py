@@ -222,7 +222,15 @@ def test_short_statements_are_left_out() -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    ["Sample Input 1", "### Sample Input 1", "[Sample Input 1]", "Sample 1:", "Examples", "SAMPLE INPUT:5 7"],
+    [
+        "Sample Input 1",
+        "### Sample Input 1",
+        "[Sample Input 1]",
+        "Sample 1:",
+        "Examples",
+        "EXAMPLES",
+        "SAMPLE INPUT:5 7",
+    ],
 )
 def test_the_text_from_the_first_sample_on_is_left_out(heading: str):
     prose = "Bessie counts the cows of the farm. " * 20
