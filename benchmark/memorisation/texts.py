@@ -21,7 +21,7 @@ FEWEST_WORDS = {"statement": 20, "sample": 6}
 _LONGEST_SAMPLE = 20_000
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 _FIRST_SAMPLE = re.compile(
-    r"^(?:\W*(?i:sample|example)(?i:s)?(?:\W+\w+)?(?:\W*\d+)?\W*$|SAMPLE INPUT\b)", re.MULTILINE
+    r"^(?:\W*(?i:sample|example)(?i:s)?(?:\W+\w++)?(?:\W*\d+)?\W*$|SAMPLE INPUT\b)", re.MULTILINE
 )
 """The heading of a sample; in USACO's form, values may follow on its line."""
 
