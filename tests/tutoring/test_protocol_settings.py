@@ -156,7 +156,6 @@ def test_words_of_a_reply_that_may_be_hidden_are_shown_when_it_is_whole(under: U
     assert "CANARY" not in pages_of(session)
 
 
-@pytest.mark.usefixtures("sandbox")
 def test_session_on_a_functional_problem_asks_for_its_method_in_python(under: Under, doubling: Problem):
     doubling.signature = Signature("double", ("int",), "int").to_json()
     doubling.save()
@@ -171,6 +170,7 @@ def test_session_on_a_functional_problem_asks_for_its_method_in_python(under: Un
     )
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_debrief_is_out_of_protocol(session: SessionUnderTest):
     with pytest.raises(RefusedError, match="no debrief"):
         session.say("What did you learn?", mode="debrief")
