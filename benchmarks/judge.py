@@ -45,7 +45,21 @@ if TYPE_CHECKING:
 SOURCES = {
     "cpp": "#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b << std::endl; }",
     "python": "a, b = map(int, input().split())\nprint(a + b)\n",
+    "python with imports": """import heapq, sys
+from collections import defaultdict, deque
+from typing import List
+
+def main():
+    numbers = deque(map(int, sys.stdin.readline().split()))
+    seen: List[int] = []
+    while numbers:
+        heapq.heappush(seen, numbers.popleft())
+    print(sum(seen))
+
+main()
+""",
 }
+"""Programs by language, and one more that imports what programs in contests import."""
 INPUT = b"3 4\n"
 LIMITS = judge.Limits(time=2, memory=256 * MEBIBYTE)
 CORES = 2
@@ -154,7 +168,7 @@ def tests(state: str, rounds: int, targets: tuple[float | None, ...]) -> Iterato
 def throughput() -> Iterator[Row]:
     """Measure trivial tests per second on two cores: in a long series, and ten tests per submission."""
     with ProcessPoolExecutor(CORES, initializer=_starts.append, initargs=(Barrier(CORES),)) as pool:
-        for language, target in (("cpp", 1200), ("python", 900)):
+        for language, target in (("cpp", 1200), ("python", 900), ("python with imports", None)):
             kinds = (bare_for_a_while, run_for_a_while, grade_for_a_while)
             counts = dict.fromkeys(kinds, 0)
             for _ in range(ROUNDS):
@@ -167,16 +181,16 @@ def throughput() -> Iterator[Row]:
                 f"{one:.0f}/s",
                 bare_figure,
                 "",
-                f"≥ {target}/s",
-                one >= target,
+                f"≥ {target}/s" if target else "",
+                one >= target if target else None,
             )
             yield Row(
                 f"{language} tests, ten a submission ({ten / one:.0%} of series)",
                 f"{ten:.0f}/s",
                 bare_figure,
                 "",
-                f"≥ {SHARE_OF_SERIES:.0%}",
-                ten >= SHARE_OF_SERIES * one,
+                f"≥ {SHARE_OF_SERIES:.0%}" if target else "",
+                ten >= SHARE_OF_SERIES * one if target else None,
             )
 
 
@@ -279,7 +293,7 @@ def output() -> Iterator[Row]:
 
 
 def compiled(language: str, source: str = "") -> CompiledProgram:
-    row = judge.get_language(language)
+    row = judge.get_language(language.partition(" ")[0])
     made = compile_program(open_sandbox(), row, source or SOURCES[language], LIMITS)
     assert made.program is not None, made.output
     return made.program
@@ -385,7 +399,7 @@ def submission(language: str, tests: int) -> Iterator[Callable[[], object]]:
         given.write_bytes(INPUT)
         answer.write_bytes(b"7\n")
         several = [judge.Test(str(number), given, answer) for number in range(tests)]
-        program = judge.Submission(SOURCES[language], language)
+        program = judge.Submission(SOURCES[language], language.partition(" ")[0])
         problem = judge.Problem(several, LIMITS, judge.Checker())
 
         def recipe() -> None:

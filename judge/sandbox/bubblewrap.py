@@ -26,6 +26,7 @@ from judge.sandbox.interface import (
     PROGRAM_FOLDER,
     SCRATCH_FOLDER,
     Mounts,
+    Preload,
     RunOutcome,
     SandboxFaultError,
     SandboxRun,
@@ -124,10 +125,11 @@ class Bubblewrap:
             template.close()
 
     @contextlib.contextmanager
-    def started(self, mounts: Mounts, interpreter: Interpreter | None) -> Iterator[ContainerProcess]:
-        """Start a container that can fork the interpreter, if that is possible. Raises SandboxFaultError."""
-        template, ours, process = self._started(mounts, interpreter)
-        container = ContainerProcess(process, ours, mounts, template.group, template.key.interpreter)
+    def started(self, mounts: Mounts, first: SandboxRun) -> Iterator[ContainerProcess]:
+        """Start a container for runs like the first one, with a fork server if possible. Raises SandboxFaultError."""
+        template, ours, process = self._started(mounts, Interpreter.of(first), first.preload)
+        interpreter = template.key.interpreter
+        container = ContainerProcess(process, ours, mounts, template.group, interpreter, first.preload)
         try:
             with ours:
                 yield container
@@ -137,24 +139,26 @@ class Bubblewrap:
             self._keep(template)
 
     def _started(
-        self, mounts: Mounts, interpreter: Interpreter | None
+        self, mounts: Mounts, interpreter: Interpreter | None, preload: Preload | None
     ) -> tuple["_Template", socket.socket, int]:
         """Return a template and its new container: the socket to the launcher, and the descriptor of its process."""
         if self._library is None or mounts.environment or interpreter in self._unusable:
             interpreter = None  # an interpreter reads its environment at its start
         template = self._take_template(mounts, interpreter)
         try:
-            return template, *self._start(mounts, template)
+            return template, *self._start(mounts, template, preload)
         except OSError as error:
             has_failed = template.has_failed()
             template.close()
             if interpreter is not None and has_failed:
                 self._unusable.add(interpreter)
-                return self._started(mounts, None)
+                return self._started(mounts, None, preload)
             message = template.messages() or str(error) or "the sandbox ended without a message"
             raise SandboxFaultError(message) from error
 
-    def _start(self, mounts: Mounts, template: "_Template") -> tuple[socket.socket, int]:
+    def _start(
+        self, mounts: Mounts, template: "_Template", preload: Preload | None
+    ) -> tuple[socket.socket, int]:
         """Return the socket to a new container's launcher, and the descriptor of its process. Raises OSError."""
         user = 0 if self._user_namespace else _USERS.start + secrets.randbelow(len(_USERS))
         words = [
@@ -165,8 +169,10 @@ class Bubblewrap:
         ours, launchers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.settimeout(_ANSWER_TIME)
         try:
-            with launchers, Descriptors([sealed_file(_archive(mounts.files))]) as archive:
-                template.send(words, [launchers.fileno(), *archive])
+            with launchers, Descriptors([sealed_file(_archive(mounts.files))]) as files:
+                if preload:
+                    files.add(sealed_file(preload.code))
+                template.send(words, [launchers.fileno(), *files])
             answer, received = receive(ours)
             if answer != b"started":
                 raise OSError(answer.decode("utf-8", "replace").removeprefix("fault "))
@@ -279,7 +285,7 @@ class _Template:
                 inherited.append(files.add(sealed_file(system_call_filter)))
                 words[1] = str(inherited[-1])
             self._process = subprocess.Popen(
-                [*options, "--", *key.command, *words],
+                [*options, "--", *key.command, *words, *(key.interpreter.modules if key.interpreter else ())],
                 # Of the same kinds as a program's: an interpreter inspects them at its start.
                 stdin=files.add(sealed_file(b"")),
                 stdout=subprocess.PIPE,
@@ -352,8 +358,7 @@ class BubblewrapContainer:
     def run(self, run: SandboxRun) -> RunOutcome:
         """Run the program to its end. Raises SandboxFaultError, after which the container can be used again."""
         if self._container is None:
-            started = self._sandbox.started(self._mounts, Interpreter.of(run))
-            self._container = self._stack.enter_context(started)
+            self._container = self._stack.enter_context(self._sandbox.started(self._mounts, run))
         try:
             outcome, clean = self._container.run(run)
         except BaseException:

@@ -31,27 +31,29 @@ PROCESSES = 64
 # may take 20 of them.
 _GRACE = 30.0
 _FIRST_WAIT = 0.003  # seconds for which a program may be blocked by a full pipe
-_FORK_SERVER_TIME = 60.0  # CPU seconds; the launcher stops a fork at its own, lower limit
 _CHUNK = 2**18
 
 
 class Interpreter(NamedTuple):
-    """An interpreter from which a fork server can be forked: its command, and the stack limit of its start in bytes."""
+    """An interpreter that has started: its command, the stack limit of its start in bytes, and its modules."""
 
     command: tuple[str, ...]
     stack: int
+    modules: tuple[str, ...]
 
     @classmethod
     def of(cls, run: SandboxRun) -> "Interpreter | None":
         """Return the interpreter of a run that requests a fork server, else None."""
-        return None if run.preload is None else cls(run.command[:-1], run.limits.memory)
+        if run.preload is None:
+            return None
+        return cls(run.command[:-1], run.limits.memory, run.preload.modules)
 
 
 @dataclass
 class ContainerProcess:
     """A running container: the descriptor of its process 1, and the socket to this launcher.
 
-    `interpreter` is the one whose memory process 1 shares and whose fork can be a fork server, or None.
+    `interpreter` is the one whose memory process 1 shares, or None; `preload` is what its fork server loads.
     """
 
     process: int
@@ -59,8 +61,7 @@ class ContainerProcess:
     mounts: Mounts
     group: ControlGroup | None
     interpreter: Interpreter | None
-    _fork_server_for: tuple[tuple[str, ...], Preload] | None = None  # the command, and what is loaded
-    _is_new: bool = True
+    preload: Preload | None
     _killed: int = field(init=False)  # processes that the kernel killed for lack of memory before this run
 
     def __post_init__(self) -> None:
@@ -73,7 +74,7 @@ class ContainerProcess:
         """
         start = time.monotonic()
         try:
-            outcome, clean = self._run_or_fork(run)
+            outcome, clean = self._run(run)
         except SandboxFaultError:
             if self._killed_processes() > self._killed:  # the launcher among them
                 return _out_of_memory(run, time.monotonic() - start), False
@@ -85,30 +86,12 @@ class ContainerProcess:
     def _killed_processes(self) -> int:
         return self.group.killed_processes() if self.group else 0
 
-    def _run_or_fork(self, run: SandboxRun) -> tuple[RunOutcome, bool]:
-        has_server = run.preload is not None and self._has_fork_server(run, run.preload)
-        self._is_new = False
-        if has_server:
-            # The server could not start, or an earlier run destroyed it.
-            with contextlib.suppress(_NoForkServerError):
-                return self._run(run, fork=True)
-            self._fork_server_for = None
-        return self._run(run, fork=False)
-
-    def _has_fork_server(self, run: SandboxRun, preload: Preload) -> bool:
-        """Return whether a fork server for this command was requested; request one before the first run."""
-        wanted = (run.command, preload)
-        if self._is_new and self.interpreter is not None and self.interpreter == Interpreter.of(run):
-            with Descriptors([sealed_file(preload.code)]) as descriptors:
-                cpu = math.ceil(
-                    (_FORK_SERVER_TIME + run.limits.time) * 1e6
-                )  # of the server, and of each fork
-                words = ["serve", str(cpu), str(run.limits.memory), *self._bounds(run)]
-                self._send([*words, run.command[-1], *preload.modules], descriptors)
-            self._fork_server_for = wanted
-        return self._fork_server_for == wanted
-
-    def _run(self, run: SandboxRun, *, fork: bool) -> tuple[RunOutcome, bool]:
+    def _run(self, run: SandboxRun) -> tuple[RunOutcome, bool]:
+        has_server = (
+            self.interpreter is not None
+            and self.interpreter == Interpreter.of(run)
+            and self.preload == run.preload
+        )
         idle = run.limits.idle if run.idle is None else run.idle
         wall = run.limits.wall if run.wall is None else run.wall
         deadline = time.monotonic() + wall + _GRACE
@@ -132,14 +115,12 @@ class ContainerProcess:
                 *(math.ceil(seconds * 1e6) for seconds in (run.limits.time, idle, wall)),
                 run.limits.memory,
             ]
-            words = ["run", str(int(fork)), *map(str, limits), *self._bounds(run), str(side)]
+            words = ["run", str(int(has_server)), *map(str, limits), *self._bounds(run), str(side)]
             words += [str(len(run.files)), str(len(run.collect)), *run.files, *run.collect, *run.command]
             self._send(words, sent)
             sent.close()  # otherwise the streams never end
             answer, files, too_much = self._collect(collected, output, deadline)
         with files:
-            if answer[0] == "no-server":
-                raise _NoForkServerError
             stdout = bytes(collected[output].content) if output in collected else b""
             stderr = bytes(collected[errors].content)
             return _outcome(answer, stdout, stderr, _contents(answer[9:], files, run.limits.output), too_much)
@@ -215,10 +196,6 @@ class ContainerProcess:
         """Kill the launcher, and with it every process of the container."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.process, signal.SIGKILL)
-
-
-class _NoForkServerError(Exception):
-    """The fork server has ended."""
 
 
 class _Stream:

@@ -1,15 +1,14 @@
-"""The fork server: an interpreter in the sandbox that starts and loads the program once, and forks for each test.
+"""An interpreter that has started, and whose forks run programs in containers.
 
-usage: fork_server.py SOCKET FILTER GROUP
+usage: fork_server.py SOCKET FILTER GROUP [MODULE]…
 
-The interpreter starts once, as the process of a template (launcher.c). It loads the launcher as a library, which
-starts containers. Process 1 of a container shares the interpreter's memory but runs only the launcher's code; it forks
-the fork server, with the rights and limits of a program, before the first program runs. The interpreter itself never
-reads anything of a submission, so a fork server is like a new start of the interpreter, which takes 11 ms of CPU.
+The interpreter starts and imports the modules once, as the process of a template (launcher.c). It loads the launcher as
+a library, which starts containers. Process 1 of a container shares the interpreter's memory but runs only the
+launcher's code; it forks the fork server, with the rights and limits of a program. The interpreter itself never reads
+anything of a submission, so a fork server is like a new start of the interpreter, which takes 11 ms of CPU.
 
-The server gets the names of the program and its modules from the library, and the compiled program as its standard
-input. It imports the modules, loads the program, and lets the library fork for each test. The fork is a child of the
-launcher, like every program, and runs the program as its main module. A normal start takes five times as
+The server gets the compiled program as its standard input, loads it, and lets the library fork for each test. The fork
+is a child of process 1, like every program, and runs the program as its main module. A normal start takes five times as
 long, most of it for memory pages that both need.
 For the same reason a fork ends without the interpreter's finalization, but first does everything of it that a
 program can observe: it waits for threads, calls registered functions, finalizes the program's objects, and flushes
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
 # A PyDLL keeps the interpreter's lock, as a fork must.
 LIBRARY = ctypes.PyDLL("/fork_server.so")
-LIBRARY.serve_template.restype = ctypes.c_char_p
 SERVE_TEMPLATE, SERVE_FORKS = LIBRARY.serve_template, LIBRARY.serve_forks
 MODULE = type(sys)
 ANY_PROGRAM = """
@@ -65,24 +63,21 @@ FLUSH_FAILED = 120  # the exit status of the interpreter for a failed flush
 EXTRA_FRAMES = 2 if sys.version_info < (3, 12) else 1
 
 
-def serve_template(template: int, system_call_filter: int, group: str) -> list[str]:
-    """Start containers as forks of this process. Return in each fork server only: the program and its modules."""
+def serve_template(template: int, system_call_filter: int, group: str) -> None:
+    """Start containers, and forks of this process in them. Return in each of these fork servers."""
     rehearse()
     gc.collect()
     gc.freeze()
-    words: bytes | None = SERVE_TEMPLATE(template, system_call_filter, group.encode())
-    if words is None:
+    if not SERVE_TEMPLATE(template, system_call_filter, group.encode()):
         os._exit(1)
-    return words.decode().split("\n")
 
 
 def rehearse() -> None:
     """Do once what fork servers and their forks do first. First uses write to memory that each fork would copy."""
-    reading, writing = os.pipe()
-    os.write(writing, marshal.dumps(compile(ANY_PROGRAM, "", "exec", dont_inherit=True)))
-    os.close(writing)
-    loaded(reading)
-    os.close(reading)
+    file = os.memfd_create("")
+    os.write(file, marshal.dumps(compile(ANY_PROGRAM, "", "exec", dont_inherit=True)))
+    loaded(file)
+    os.close(file)
     main_module("")
     flush()
 
@@ -149,22 +144,18 @@ def finish(status: int, interrupted: bool) -> None:
 
 def loaded(file: int) -> CodeType:
     """Return the compiled program in a file."""
-    parts = []
-    while part := os.read(file, 2**13):
-        parts.append(part)
-    code: CodeType = marshal.loads(b"".join(parts))  # noqa: S302  (sandboxed)
+    code: CodeType = marshal.loads(os.pread(file, os.fstat(file).st_size, 0))  # noqa: S302  (sandboxed)
     return code
 
 
-path, *modules = serve_template(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
-for name in modules:
+for name in sys.argv[4:]:
     __import__(name)
-if modules:
-    gc.collect()
+sys.setrecursionlimit(sys.getrecursionlimit() + EXTRA_FRAMES)
+serve_template(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 code = loaded(0)
+path = code.co_filename
 sys.argv = [path]
 sys.path[0] = path.rpartition("/")[0]
-sys.setrecursionlimit(sys.getrecursionlimit() + EXTRA_FRAMES)
 gc.freeze()
 SERVE_FORKS()
 sys.modules["__main__"] = main_module(path)  # created in the fork, whose end finalizes it

@@ -74,7 +74,7 @@ class InteractionSide:
 
 @dataclass(frozen=True)
 class Preload:
-    """What a fork server loads: the compiled program, as CPython marshals it, and the names of modules to import."""
+    """A compiled program that a fork server loads, as CPython marshals it, and modules that its interpreter imports."""
 
     code: bytes
     modules: tuple[str, ...]
@@ -90,9 +90,9 @@ class SandboxRun:
     the scratch folder under their plain names before the program starts; `collect` names files there whose content
     is returned if they exist. The name `*` stands for all files whose names do not begin with a dot.
 
-    `preload` requests a fork server (CPython only), which imports and loads once for all runs of this
-    container. `command` then is that of an interpreter with its options, and the program's file. The sandbox may start
-    the program normally all the same.
+    `preload` requests a fork server (CPython only), which loads the program once for all runs of this container.
+    `command` then is that of an interpreter with its options, and the program's file. The sandbox may start the
+    program normally all the same.
 
     `interaction` is the side of an interaction that this run is. Time in which a side waits for the other one is not
     its idle time.

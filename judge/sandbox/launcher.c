@@ -13,37 +13,34 @@
  * its group waits for all processors.
  *
  * Process 1 shares the memory of its template, as after vfork: a copy would take as long as all that it does. The template
- * waits for its end. So that nothing of a container is left for the next one, process 1 has a stack of its own, allocates
- * no memory (no opendir, fopen or dprintf either), and changes only variables that `forget_container` resets or the next
- * container sets.
+ * waits for its end. So that nothing of a container is left for the next one, process 1 has memory of its own for what it
+ * receives and for its stack, allocates no memory (no opendir, fopen or dprintf either), and changes only variables that
+ * `forget_container` resets or the next container sets.
  *
  * The second form executes the command as `run` would, with signals and a stack limit of STACK bytes like those of a
  * program. The command is an interpreter with fork_server.py, which loads this file as a library and calls
- * `serve_template`: the template is then an interpreter that has started, which process 1 never uses.
- * A fork server calls `serve_forks`. Both functions are C because Python code writes to many pages, which are copied.
+ * `serve_template`: the template is then an interpreter that has started. Process 1 never uses it, but forks the fork server
+ * from it, which goes on in the interpreter with the rights and limits of a program, loads the program, and calls
+ * `serve_forks`. Both functions are C because Python code writes to many pages, which are copied.
  *
  * A request is one packet of words, each ended by a zero byte, with its descriptors. The request to the template:
  *   USER SCRATCH variable…
  *     starts a container. USER is the user to switch to before a program starts, or 0 for no switch. SCRATCH is the
  *     size of the scratch folder in bytes. The variables (NAME=VALUE) are added to the environment.
  *     descriptors: the socket between the judge and process 1, and the files for /program: for each its name and the
- *     number of its bytes in decimal, each ended by a zero byte, then the bytes.
+ *     number of its bytes in decimal, each ended by a zero byte, then the bytes. A third one is a file with the compiled
+ *     program for the fork server.
  *     answer of process 1 on this socket: started, with its process descriptor. The container ends when the judge closes
  *     the socket. The judge requests a container only after the end of the last one.
  * Requests to process 1 of a container:
  *   run FORK CPU IDLE WALL MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES SIDE FILES COLLECTED name… name… COMMAND [ARGUMENT]…
  *     descriptors: standard input, output, error, then the content of each of the FILES files to write into the
  *     scratch folder. CPU, IDLE and WALL are microseconds, MEMORY, ADDRESS_SPACE and FILE_SIZE bytes. FORK 1: the
- *     program is a fork of the fork server, which starts COMMAND by itself. SIDE is 1 for the program of an
+ *     program is a fork of the fork server, or COMMAND if there can be none. SIDE is 1 for the program of an
  *     interaction and 2 for the validator; a last descriptor is then the memory that both launchers share. Else 0.
  *     answer: ended CAUSE STATUS CPU IDLE WALL MEMORY TIME CLEAN name… with the descriptors of the existing COLLECTED
  *     files; the name * stands for all files whose names do not begin with a dot. STATUS as wait returns it, TIME the
  *     end on the monotonic clock. CLEAN 0: this container must not be used again.
- *   serve CPU MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES PROGRAM [MODULE]…
- *     forks the fork server (fork_server.py) from process 1. The descriptor is a file with the compiled program, which
- *     is also the server's output and refuses it. It starts before the first run only: later, the memory of process 1
- *     could hold traces of runs.
- *     No answer; a run with FORK 1 has the answer no-server if the fork server could not start or has ended.
  *   stop    ends the run in progress, if there is one.
  * Instead of an answer: "fault MESSAGE", and the container has ended.
  */
@@ -79,8 +76,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, SERVER_START = 20000, FORK_TIMEOUT = 3000,
-       QUIET = 5, LOOK = 20000, LONGEST_LOOK = 100000, PROCESSES = 256, STACK = 1 << 19, ENTRIES = 4096 };
+enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10,
+       SERVER_START = 20000, FORK_TIMEOUT = 3000, QUIET = 5, LOOK = 20000, LONGEST_LOOK = 100000, PROCESSES = 256,
+       STACK = 1 << 19, SERVER_STACK = 1 << 14, ENTRIES = 4096 };
 enum { LAUNCHER = 3 }; /* the fork server's socket to process 1 */
 enum { ALONE, PROGRAM, VALIDATOR };
 enum { ACTIVE, WAITING, SLEEPING, GONE }; /* states of a side of an interaction, in the shared memory */
@@ -90,20 +88,26 @@ typedef struct { number cpu, idle, wall, memory, address_space, file_size, proce
 typedef struct { int socket, filter; } template;
 typedef struct { int join[3], cpu, usage, peak, limit, events; number unit, limited_to; } group;
 
-static int judge, scratch, server_socket = -1, is_interpreter, is_new;
+/* What process 1 learns of programs lies here. The fork server does not inherit this memory, and it is empty at the start
+ * of each container. `found_names` are those of the files to be collected, each ended by a zero byte. */
+typedef struct { char packet[PACKET], found_names[PACKET / 2], stack[STACK]; } own_memory;
+
+static own_memory *own;
+static int judge, scratch, is_interpreter, server_socket = -1, server_end;
+static int code; /* the file with the compiled program for the fork server, or -1 */
 static pid_t server; /* the fork server, or 0 */
+static limits server_limits;
 static number server_memory; /* bytes that each fork shares with the server; a normal start allocates them */
 static uid_t user;
 static group control = {.cpu = -1};
-static char packet[PACKET], *words[WORDS + 1], *packet_end, *packet_used = packet; /* packet_used: by the longest yet */
+static char *words[WORDS + 1], *packet_end;
 static int descriptors[WORDS], word_count, descriptor_count;
 static char **environment; /* of programs */
-static char found_names[PACKET / 2]; /* of the files to be collected, each ended by a zero byte */
 static int found[WORDS], found_count;
-static size_t found_length, found_most; /* found_most: by the longest yet */
+static size_t found_length;
 static sigset_t usual;
 static struct sigaction handlers[NSIG]; /* of the interpreter */
-static jmp_buf interpreter; /* where a fork server goes on */
+static jmp_buf interpreter; /* where the fork server goes on */
 
 /* Write to a socket or a file what dprintf would write; dprintf allocates memory. */
 static void print(int file, const char *format, ...) {
@@ -231,11 +235,11 @@ static int read_file(int process, int thread, const char *name, char *text, size
     return length > 0;
 }
 
-/* Return the memory of a process that is not mapped from files. */
-static number own_memory(pid_t process) {
+/* Return the memory of the fork server that is not mapped from files. */
+static number memory_of_server(void) {
     char text[128];
     number resident, shared;
-    if (!read_file(process, process, "statm", text, sizeof text)) return 0;
+    if (!read_file(server, server, "statm", text, sizeof text)) return 0;
     return sscanf(text, "%*d %lld %lld", &resident, &shared) == 2 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
 }
 
@@ -418,27 +422,34 @@ static void end_guard(guard *guard) {
 
 /* ---- packets ---- */
 
-/* Receive one packet into `packet`, `words` and `descriptors`. Return 0 if the judge has closed the socket. */
-static int receive(int socket, int flags) {
-    char control_space[CMSG_SPACE(sizeof descriptors)];
-    struct iovec space = {packet, PACKET - 1};
+/* Receive a packet of at most `size` bytes, and its descriptors into `taken`, which has room for WORDS. Return its length,
+ * 0 or less if the other side has closed the socket. */
+static ssize_t take(int socket, char *text, size_t size, int *taken, int *count) {
+    char control_space[CMSG_SPACE(WORDS * sizeof(int))];
+    struct iovec space = {text, size};
     struct msghdr message = {.msg_iov = &space, .msg_iovlen = 1, .msg_control = control_space,
                              .msg_controllen = sizeof control_space};
     ssize_t length;
-    while ((length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags)) < 0 && errno == EINTR) continue;
-    word_count = descriptor_count = 0;
+    while ((length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) continue;
+    struct cmsghdr *header = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    *count = 0;
+    if (header && header->cmsg_type == SCM_RIGHTS) {
+        *count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(taken, CMSG_DATA(header), *count * sizeof(int));
+    }
+    return length;
+}
+
+/* Receive a request into `words` and `descriptors`. Return 0 if the judge has closed the socket. */
+static int receive(int socket) {
+    ssize_t length = take(socket, own->packet, PACKET - 1, descriptors, &descriptor_count);
+    word_count = 0;
     if (length <= 0) return 0;
-    packet[length] = 0;
-    packet_end = packet + length;
-    if (packet_used < packet_end) packet_used = packet_end;
-    for (char *word = packet; word < packet_end && word_count < WORDS; word += strlen(word) + 1)
+    own->packet[length] = 0;
+    packet_end = own->packet + length;
+    for (char *word = own->packet; word < packet_end && word_count < WORDS; word += strlen(word) + 1)
         words[word_count++] = word;
     words[word_count] = NULL;
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (header && header->cmsg_type == SCM_RIGHTS) {
-        descriptor_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        memcpy(descriptors, CMSG_DATA(header), descriptor_count * sizeof(int));
-    }
     return 1;
 }
 
@@ -512,14 +523,16 @@ static void confine(const int *given, int count, const limits *allowed) {
     limit(RLIMIT_NPROC, allowed->processes);
     limit(RLIMIT_NOFILE, OPEN_FILES);
     limit(RLIMIT_CORE, 0);
-    if (control.cpu >= 0) { /* without memory the kernel kills the program, not the launcher */
-        int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-        if (file >= 0) (void)!write(file, "1000", 4), close(file);
-    }
     if (user && (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)))
         fault("changing the user");
     forbid_sending();
     sigprocmask(SIG_SETMASK, &usual, NULL);
+}
+
+/* Without memory in the control group the kernel kills this process and its children before others. */
+static void prefer_to_be_killed(void) {
+    int file = control.cpu < 0 ? -1 : open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file >= 0) (void)!write(file, "1000", 4), close(file);
 }
 
 static void reset_signals(void) {
@@ -529,6 +542,7 @@ static void reset_signals(void) {
 
 /* In the child: execute the command under its limits, with only `given` as its descriptors 0, 1, 2 … */
 static void become(char **command, const int *given, int count, const limits *allowed) {
+    prefer_to_be_killed();
     confine(given, count, allowed);
     reset_signals();
     execve(command[0], command, environment);
@@ -545,14 +559,6 @@ static pid_t launch(char **command, const int *given, int count, const limits *a
     return process;
 }
 
-/* Return the fork server's answer, or 0 if it has ended. */
-static pid_t answer_of_server(int timeout) {
-    pid_t answer;
-    struct pollfd both[2] = {{server_socket, POLLIN, 0}, {judge, POLLRDHUP, 0}};
-    if (poll(both, 2, timeout) <= 0 || !(both[0].revents & POLLIN)) return 0;
-    return recv(server_socket, &answer, sizeof answer, 0) == sizeof answer ? answer : 0;
-}
-
 static void end_everything(void) {
     kill(-1, SIGKILL); /* every process of this container but this one */
     while (wait(NULL) > 0 || errno == EINTR) continue;
@@ -562,41 +568,50 @@ static void end_everything(void) {
 }
 
 /* In the child: become the fork server. Nothing is executed, so nothing but this function closes descriptors. */
-static void become_server(const int *given, int count, const limits *allowed) {
-    confine(given, count, allowed);
-    if (syscall(SYS_close_range, count, ~0U, 0) || prctl(PR_SET_DUMPABLE, 0))
+static int become_server(void *unused) {
+    int given[] = {code, code, code, server_end}; /* as output, the file refuses it */
+    (void)unused;
+    prefer_to_be_killed();
+    confine(given, LAUNCHER + 1, &server_limits);
+    if (syscall(SYS_close_range, LAUNCHER + 1, ~0U, 0) || prctl(PR_SET_DUMPABLE, 0))
         _exit(1); /* close_range is of Linux 5.9; without it programs are started normally */
     for (int number = 1; number < NSIG; number++)
         if (handlers[number].sa_handler != SIG_DFL || number == SIGCHLD) sigaction(number, &handlers[number], NULL);
-    /* Only the words for fork_server.py are kept. Writing to all of the packet would copy each of its pages. */
-    explicit_bzero(packet, words[6] - packet);
-    explicit_bzero(packet_end, packet_used - packet_end);
-    for (char *end = words[6]; (end += strlen(end)) < packet_end - 1;) *end = '\n';
+    longjmp(interpreter, 1);
 }
 
-/* Fork the fork server from this process, which is an interpreter. Return 1 in the fork server. */
-static int start_server(void) {
-    limits allowed = {.cpu = atoll(words[1]), .memory = atoll(words[2]), .address_space = atoll(words[3]),
-                      .file_size = atoll(words[4]), .processes = atoll(words[5])};
+/* Return the fork server's answer, or 0 if it has ended. */
+static pid_t answer_of_server(int timeout) {
+    pid_t answer;
+    struct pollfd both[2] = {{server_socket, POLLIN, 0}, {judge, POLLRDHUP, 0}};
+    if (poll(both, 2, timeout) <= 0 || !(both[0].revents & POLLIN)) return 0;
+    return recv(server_socket, &answer, sizeof answer, 0) == sizeof answer ? answer : 0;
+}
+
+/* Start a fork server for runs with these limits, unless there is one. Return 0 if programs must start normally. */
+static int has_server(const limits *allowed) {
+    static char stack[SERVER_STACK] __attribute__((aligned(16))); /* it does not inherit the stack of process 1 */
+    if (!is_interpreter || code < 0) return 0;
+    if (server && !memcmp(&server_limits, allowed, sizeof *allowed)) return 1;
+    end_everything();
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) fault("socketpair");
-    int given[4] = {descriptors[0], descriptors[0], descriptors[0], pair[1]};
-    if ((server = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) < 0) fault("fork");
-    if (server == 0) {
-        become_server(given, 4, &allowed);
+    server_limits = *allowed;
+    server_socket = pair[0];
+    server_end = pair[1];
+    if ((server = clone(become_server, stack + sizeof stack, SIGCHLD, NULL)) < 0) fault("fork");
+    close(server_end);
+    if (answer_of_server(SERVER_START)) {
+        server_memory = memory_of_server();
         return 1;
     }
-    close(pair[1]);
-    server_socket = pair[0];
-    if (answer_of_server(SERVER_START)) server_memory = own_memory(server);
-    else end_everything();
+    end_everything();
     return 0;
 }
 
 /* Return a fork of the fork server, a child of this process like every program, or 0 if the server has ended. */
 static pid_t fork_of_server(void) {
-    if (!server || !transmit(server_socket, "run", 3, descriptors, 3)) return 0;
-    return answer_of_server(FORK_TIMEOUT);
+    return transmit(server_socket, "fork", 4, descriptors, 3) ? answer_of_server(FORK_TIMEOUT) : 0;
 }
 
 /* ---- files ---- */
@@ -620,7 +635,7 @@ static void write_file(const char *name, int content) {
 static void find_file(const char *name) {
     struct stat about;
     size_t length = strlen(name) + 1;
-    if (found_count == WORDS || found_length + length > sizeof found_names) return;
+    if (found_count == WORDS || found_length + length > sizeof own->found_names) return;
     int file = openat(scratch, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) return;
     if (fstat(file, &about) || !S_ISREG(about.st_mode)) {
@@ -628,9 +643,8 @@ static void find_file(const char *name) {
         return;
     }
     found[found_count++] = file;
-    memcpy(found_names + found_length, name, length);
+    memcpy(own->found_names + found_length, name, length);
     found_length += length;
-    if (found_most < found_length) found_most = found_length;
 }
 
 static void find_files(void) {
@@ -674,23 +688,21 @@ static void run(void) {
     if (user) /* programs may open /dev/stdout and /dev/stderr, whose pipes belong to the judge's user */
         for (int i = 1; i < 3; i++) fchmod(descriptors[i], 0666);
 
-    number start = now(), own_start = own_time(), group_start = 0, in_use = 0, out_of_memory = 0;
+    number start = 0, own_start = 0, group_start = 0, in_use = 0, out_of_memory = 0;
     int has_peak = 0;
-    if (control.cpu >= 0) {
-        has_peak = control.peak >= 0 && pwrite(control.peak, "0", 1, 0) == 1;
-        in_use = counter(control.usage, "");
-        limit_group(in_use, allowed.memory);
-        out_of_memory = counter(control.events, "oom_kill ");
-        group_start = group_time();
-    }
-    pid_t program = forked ? fork_of_server() : launch(command, descriptors, 3, &allowed);
-    if (program == 0) {
-        end_everything();
-        for (int i = 0; i < descriptor_count; i++) close(descriptors[i]); /* otherwise the streams never end */
-        sweep();
-        end_guard(&guard);
-        print(judge, "no-server");
-        return;
+    pid_t program = 0;
+    for (int attempt = 1; !program; attempt++) { /* the last program may have ended the fork server a moment ago */
+        if (forked) forked = attempt <= 2 && has_server(&allowed);
+        start = now(), own_start = own_time();
+        if (control.cpu >= 0) {
+            has_peak = control.peak >= 0 && pwrite(control.peak, "0", 1, 0) == 1;
+            in_use = counter(control.usage, "");
+            limit_group(in_use, allowed.memory);
+            out_of_memory = counter(control.events, "oom_kill ");
+            group_start = group_time();
+        }
+        program = forked ? fork_of_server() : launch(command, descriptors, 3, &allowed);
+        if (!program) end_everything();
     }
     /* Pipes end when the program does. The other program of an interaction must not see this end before the launcher
      * has recorded the time, which decides which of them ended first: the launcher holds its ends until then. */
@@ -760,10 +772,10 @@ static void run(void) {
         if (strcmp(wanted[i], "*")) find_file(wanted[i]);
         else find_files();
     char text[PACKET];
-    int clean = sweep() && (!forked || server); /* without its server a container is slower than a new one */
+    int clean = sweep();
     size_t length = snprintf(text, PACKET / 2, "ended %s %d %lld %lld %lld %lld %lld %d", cause, status, cpu, guard.idle,
                              end - start, peak, end, clean) + 1;
-    memcpy(text + length, found_names, found_length);
+    memcpy(text + length, own->found_names, found_length);
     length += found_length;
     if (!transmit(judge, text, length, found, found_count)) _exit(1);
     for (int i = 0; i < found_count; i++) close(found[i]);
@@ -786,7 +798,7 @@ static int join_group(const char *files) {
     return 1;
 }
 
-/* Serve the judge's requests as process 1 of a container. A fork server goes on in the interpreter. */
+/* Serve the judge's requests as process 1 of a container. The fork server goes on in the interpreter. */
 static void serve_runs(void) {
     if ((scratch = open("/box", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) fault("/box");
     sigset_t without_child;
@@ -795,14 +807,9 @@ static void serve_runs(void) {
     sigaddset(&without_child, SIGCHLD);
     sigprocmask(SIG_SETMASK, &without_child, NULL); /* delivered only in ppoll: none is lost between two checks */
     signal(SIGCHLD, wake);
-    while (receive(judge, 0)) {
-        if (!strcmp(words[0], "run") && word_count > 12 && descriptor_count >= 3) {
-            run();
-            is_new = 0;
-        } else if (!strcmp(words[0], "serve") && word_count > 6 && descriptor_count == 1) {
-            if (is_interpreter && is_new && start_server()) longjmp(interpreter, 1);
-            for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
-        } else if (strcmp(words[0], "stop")) errno = EINVAL, fault("request");
+    while (receive(judge)) {
+        if (!strcmp(words[0], "run") && word_count > 12 && descriptor_count >= 3) run();
+        else if (strcmp(words[0], "stop")) errno = EINVAL, fault("request");
     }
     _exit(0);
 }
@@ -878,13 +885,13 @@ static int become_container(void *given) {
     int itself = syscall(SYS_pidfd_open, getpid(), 0), inherited = 0;
     close(of->socket);
     if ((judge = fcntl(descriptors[0], F_DUPFD_CLOEXEC, ABOVE)) < 0) return 1;
-    close(descriptors[0]);
+    code = descriptor_count > 2 ? fcntl(descriptors[2], F_DUPFD_CLOEXEC, ABOVE) : -1;
     if (itself < 0) fault("Linux 5.3 or newer is needed");
     if (!transmit(judge, "started", 7, &itself, 1)) return 1;
     close(itself);
 
     while (environ[inherited]) inherited++;
-    char values[packet_end - packet], *variables[word_count + inherited + 1], **variable = variables, *value = values;
+    char values[packet_end - own->packet], *variables[word_count + inherited + 1], **variable = variables, *value = values;
     for (int i = 2; i < word_count; i++, value += strlen(value) + 1) *variable++ = strcpy(value, words[i]);
     memcpy(variable, environ, (inherited + 1) * sizeof *environ);
     environment = variables;
@@ -892,7 +899,7 @@ static int become_container(void *given) {
     user = atoi(words[0]);
     setsid();
     mount_container(atoll(words[1]), descriptors[1]);
-    close(descriptors[1]);
+    for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
     drop_capabilities();
     if (of->filter >= 0) install_filter(of->filter);
     serve_runs();
@@ -900,12 +907,8 @@ static int become_container(void *given) {
 }
 
 /* After the end of a container: remove what its process 1 has left in the memory of the template. */
-static void forget_container(char *stack) {
-    madvise(stack, STACK, MADV_DONTNEED);
-    explicit_bzero(packet, packet_used - packet);
-    explicit_bzero(found_names, found_most);
-    packet_used = packet;
-    found_most = 0;
+static void forget_container(void) {
+    madvise(own, sizeof *own, MADV_DONTNEED);
     server = 0;
     server_socket = -1;
     control.limited_to = 0;
@@ -915,25 +918,23 @@ static void forget_container(char *stack) {
  * the network, of IPC and of host names, so the template's, which has no other container now, do as well as new ones.
  * Return 1 in a fork server. */
 static int start_container(template *of) {
-    static char *stack;
-    if (!stack) stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED) _exit(1);
-    int given[2] = {descriptors[0], descriptors[1]}, own = CLONE_NEWNS | CLONE_NEWPID;
-    if (of->filter < 0) own |= CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
-    is_new = 1;
+    int given[3] = {descriptors[0], descriptors[1], descriptors[2]}, count = descriptor_count;
+    int namespaces = CLONE_NEWNS | CLONE_NEWPID;
+    if (of->filter < 0) namespaces |= CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
     if (setjmp(interpreter)) return 1;
-    if (clone(become_container, stack + STACK, own | CLONE_VM | SIGCHLD, of) < 0)
+    if (clone(become_container, own->stack + STACK, namespaces | CLONE_VM | SIGCHLD, of) < 0)
         print(given[0], "fault new namespaces: %s", strerror(errno));
-    close(given[0]);
-    close(given[1]);
+    for (int i = 0; i < count; i++) close(given[i]);
     while (wait(NULL) > 0 || errno == EINTR) continue;
-    forget_container(stack);
+    forget_container();
     return 0;
 }
 
 /* Serve the judge's requests as a template. Return 0 in a fork server, and 1 if the template cannot serve. */
 static int serve_requests(int socket, int filter, const char *group) {
     template itself = {socket, filter};
+    own = mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (own == MAP_FAILED || madvise(own, sizeof *own, MADV_DONTFORK)) return 1;
     /* A program must not reach a socket through process 1's memory or /proc/1/fd. */
     if (prctl(PR_SET_DUMPABLE, 0) || fcntl(socket, F_SETFD, FD_CLOEXEC)) return 1;
     if (filter >= 0) fcntl(filter, F_SETFD, FD_CLOEXEC);
@@ -942,8 +943,8 @@ static int serve_requests(int socket, int filter, const char *group) {
         perror("joining the control group");
         return 1;
     }
-    while (receive(socket, 0))
-        if (word_count >= 2 && descriptor_count == 2 && start_container(&itself)) return 0;
+    while (receive(socket))
+        if (word_count >= 2 && (descriptor_count == 2 || descriptor_count == 3) && start_container(&itself)) return 0;
     _exit(0);
 }
 
@@ -953,10 +954,9 @@ static int serve_requests(int socket, int filter, const char *group) {
 __attribute__((weak)) void PyOS_BeforeFork(void);
 __attribute__((weak)) void PyOS_AfterFork_Child(void);
 
-/* Serve as a template that is an interpreter. Return in each fork server, with the path of the program and the names of
- * its modules in lines, and NULL if the template cannot serve. */
-const char *serve_template(int template, int filter, const char *group) {
-    if (!PyOS_BeforeFork || !PyOS_AfterFork_Child) return NULL;
+/* Serve as a template that is an interpreter. Return 1 in each fork server, and 0 if the template cannot serve. */
+int serve_template(int template, int filter, const char *group) {
+    if (!PyOS_BeforeFork || !PyOS_AfterFork_Child) return 0;
     is_interpreter = 1;
     for (int number = 1; number < NSIG; number++) sigaction(number, NULL, &handlers[number]);
     reset_signals();
@@ -965,25 +965,27 @@ const char *serve_template(int template, int filter, const char *group) {
 #endif
     PyOS_BeforeFork(); /* a rehearsal: the first use binds symbols, which each fork would do again */
     PyOS_AfterFork_Child();
-    return serve_requests(template, filter, group) ? NULL : words[6];
+    return !serve_requests(template, filter, group);
 }
 
 /* Serve process 1 as a fork server: fork for each of its messages. Return in each fork, which is a child of process 1. */
 void serve_forks(void) {
+    int given[WORDS], count;
+    char text[8];
     pid_t process = getpid(); /* any answer but 0: ready */
     PyOS_BeforeFork();
-    while (send(LAUNCHER, &process, sizeof process, MSG_NOSIGNAL) == sizeof process && receive(LAUNCHER, 0)
-           && descriptor_count == 3) {
+    while (send(LAUNCHER, &process, sizeof process, MSG_NOSIGNAL) == sizeof process
+           && take(LAUNCHER, text, sizeof text, given, &count) > 0 && count == 3) {
         process = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
         if (process == 0) {
             close(LAUNCHER);
             for (int i = 0; i < 3; i++)
-                if (dup2(descriptors[i], i) < 0 || close(descriptors[i])) _exit(1);
+                if (dup2(given[i], i) < 0 || close(given[i])) _exit(1);
             prctl(PR_SET_DUMPABLE, 1);
             PyOS_AfterFork_Child();
             return;
         }
-        for (int i = 0; i < 3; i++) close(descriptors[i]);
+        for (int i = 0; i < 3; i++) close(given[i]);
         if (process < 0) break;
     }
     _exit(0);

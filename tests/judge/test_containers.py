@@ -245,27 +245,79 @@ print(random.random())
     assert number != other, "random numbers are seeded in each submission"
 
 
-def test_after_a_fork_server_was_lost_the_next_container_forks_again(bubblewrap: Bubblewrap) -> None:
+def test_after_a_fork_server_was_lost_the_next_run_forks_again(bubblewrap: Bubblewrap) -> None:
     source = """
+import os, signal
 print(open("/proc/self/cmdline").read().split("\\0")[2], flush=True)
-while input() == "loop":
-    while True: pass
+while (line := input()) != "end":
+    if line == "kill": os.kill(-1, signal.SIGKILL); break
 """
     program = compile_program(bubblewrap, judge.get_language("python"), source, FORKED).program
     assert program is not None
     found = []
     with bubblewrap.open(program.mounts) as container:
-        for given in (b"1", b"loop", b"2", b"3"):
+        for given in (b"end", b"kill", b"end", b"go on\n" * 10**7, b"end"):
             limits = judge.Limits(time=0.2, memory=FORKED.memory)
             run = SandboxRun(program.command, limits, input=given, preload=program.preload, wall=30)
             outcome = run_with_retries(container, run)
             found.append((outcome.stdout, outcome.termination))
     forked = b"/fork_server.py\n"
-    ends = (Termination.EXIT, Termination.CPU, Termination.EXIT, Termination.EXIT)
-    assert found == [(forked, end) for end in ends]
-    assert len(interpreters(bubblewrap)) <= 2, (
-        "the lost container may not have ended when the next one started"
+    exits = Termination.EXIT
+    assert found == [(forked, end) for end in (exits, exits, exits, Termination.CPU, exits)]
+    assert len(interpreters(bubblewrap)) == 1, "one container"
+
+
+def test_no_run_finds_anything_of_one_before_it_in_the_same_container(bubblewrap: Bubblewrap) -> None:
+    source = """
+import os, signal
+mark = "".join(("no-trace-", "of-the-last-run"))
+if input() == "leave":
+    open(mark * 3, "w").write(mark * 3)
+    os.kill(-1, signal.SIGKILL)  # the fork server among them: the next one is a fork of process 1
+found = []
+for line in open("/proc/self/maps"):
+    words = line.split()
+    if "r" not in words[1] or words[-1] in ("[vvar]", "[vsyscall]", "[vvar_vclock]"):
+        continue
+    begin, end = (int(one, 16) for one in words[0].split("-"))
+    with open("/proc/self/mem", "rb", 0) as memory:
+        memory.seek(begin)
+        content = memory.read(end - begin) or b""
+    found += [words[-1]] * content.count(mark.encode() * 3)
+print(len(found), open("/proc/self/cmdline").read().split("\\0")[2])
+"""
+    program = compile_program(bubblewrap, judge.get_language("python"), source, FORKED).program
+    assert program is not None
+    printed = []
+    with bubblewrap.open(program.mounts) as container:
+        for given in (b"leave", b"search"):
+            run = SandboxRun(
+                program.command, FORKED, input=given, collect=("*",), preload=program.preload, wall=30
+            )
+            outcome = run_with_retries(container, run)
+            printed.append((outcome.stdout.decode().split(), len(outcome.files)))
+    (left, files), (searched, none) = printed
+    assert int(left[0]) > 0, "the search finds the mark where it is"
+    assert (files, none) == (1, 0)
+    assert searched == ["0", "/fork_server.py"]
+
+
+def test_programs_that_import_the_same_modules_are_forks_of_one_interpreter(bubblewrap: Bubblewrap) -> None:
+    source = (
+        "print(open('/proc/self/cmdline').read().split('\\0')[2], *[name in sys.modules for name in names])"
     )
+    head = "names = 'heapq', 'decimal'\nimport sys"
+    found = [
+        forked(bubblewrap, f"{head}{more}\n{source}") for more in ("", ", heapq", ", bisect", ", decimal")
+    ]
+    assert [one.split()[1:] for [one] in found] == [
+        ["False", "False"],
+        ["True", "False"],
+        ["True", "False"],
+        ["False", "True"],
+    ]
+    assert all(one.startswith("/fork_server.py ") for [one] in found)
+    assert len(interpreters(bubblewrap)) == 3
 
 
 @pytest.mark.parametrize("fault", ["no library", "the interpreter cannot load it"])
