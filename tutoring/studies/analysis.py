@@ -10,6 +10,8 @@ from typing import Any
 from benchmark.providers import is_scripted, parse_model_spec
 from tutoring.arms.stopping import is_solved
 from tutoring.models import Arm, Assignment, Look, Session, Study
+from tutoring.arms.methods import NEUTRAL
+from tutoring.arms.recorded_starts import STARTS
 from tutoring.models.payloads import Record
 from tutoring.studies.design import Design, PrimaryOutcome, parse_frozen
 from tutoring.studies.estimation import (
@@ -147,13 +149,13 @@ class StudyData:
             return self.by_problem(arm.name)
         sessions = Session.objects.filter(work_item__run=arm.run_id).order_by()
         programs = dict(sessions.values_list("work_item", "program_outcomes"))
-        settled = set(self.settled(arm.name))
         found: dict[str, list[float]] = {}
         for row in self.rows:
-            if row.arm_id == arm.pk and row.work_item_id and str(row.problem) in settled:
+            # A chain that never finished is excluded at the end of the study, and keeps its work item.
+            if row.arm_id == arm.pk and row.work_item_id and self.value(row) is not None:
                 solved = is_solved("perfect", programs.get(row.work_item_id, ""))
                 found.setdefault(str(row.problem), []).append(float(solved))
-        return found
+        return _only(found, self.settled(arm.name))
 
     def withdrawn_unknown(self, row: Assignment) -> bool:
         """Return whether the session was withdrawn before its primary outcome was known."""
@@ -258,6 +260,12 @@ def _simulated(study: Study) -> bool:
 def results_unlocked(study: Study) -> bool:
     """Return whether the figures may be shown: after a look, or once the study is stopped or closed."""
     return study.state in (Study.State.STOPPED, Study.State.CLOSED) or study.looks.exists()
+
+
+def neutral_arm(study: Study) -> Arm | None:
+    """Return the first neutral arm with a run whose chains do not begin with programs of sessions."""
+    arms = study.arms.filter(method=NEUTRAL, run__isnull=False).select_related("run")
+    return arms.exclude(run__manifest__prepared__has_key=STARTS).first()
 
 
 def visible_figures(study: Study) -> Figures | None:
