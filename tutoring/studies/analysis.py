@@ -159,8 +159,8 @@ class StudyData:
 
     def withdrawn_unknown(self, row: Assignment) -> bool:
         """Return whether the session was withdrawn before its primary outcome was known."""
-        done = row.state == Assignment.State.DONE
-        return done and bool(row.outcomes) and self.design.primary_outcome not in row.outcomes
+        kept = bool(row.outcomes) and self.value(row) is not None
+        return kept and self.design.primary_outcome not in row.outcomes
 
     def completed(self, row: Assignment) -> bool:
         """Return whether the session of the assignment ended with a verdict."""
