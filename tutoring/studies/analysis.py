@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import Field
+
 from benchmark.providers import is_scripted, parse_model_spec
-from tutoring.arms.stopping import is_solved
-from tutoring.models import Arm, Assignment, Look, Session, Study
 from tutoring.arms.methods import NEUTRAL
 from tutoring.arms.recorded_starts import STARTS
+from tutoring.arms.stopping import is_solved
+from tutoring.models import Arm, Assignment, Look, Session, Study
 from tutoring.models.payloads import Record
 from tutoring.studies.design import Design, PrimaryOutcome, parse_frozen
 from tutoring.studies.estimation import (
@@ -42,7 +44,7 @@ class Figures(Record):
     """The figures of a study at one time. `pairs` counts the complete pairs of the primary contrast.
 
     `later_pairs` are complete too, but an earlier pair waits for an outcome (`settled_problems`).
-    `pairs_after_the_end` exceed the maximum: sessions that were open at the stop. The primary contrast leaves them out.
+    `pairs_beyond_maximum` are complete too: the primary contrast and the e-value leave them out.
 
     `stop` says that the stopping rule ends the study now. `biased_upwards` marks the estimate and the interval of a
     study that stopped early: both overstate the difference on average.
@@ -51,7 +53,8 @@ class Figures(Record):
     outcome: PrimaryOutcome
     pairs: int
     later_pairs: int = 0
-    pairs_after_the_end: int = 0
+    # Looks of earlier versions have the former name.
+    pairs_beyond_maximum: int = Field(0, validation_alias="pairs_after_the_end")
     maximum: int
     primary: Contrast | None
     completed_only: Contrast | None
@@ -124,6 +127,13 @@ class StudyData:
         """Return the problems whose outcomes in these arms count now, in the order of opening."""
         return settled_problems(self.started(*arms))
 
+    @property
+    def maximum_started(self) -> bool:
+        """Whether people hold, or held, sessions on as many pairs as the stopping rule uses at most."""
+        maximum = self.design.stopping.maximum
+        opened = sum(one.at > 0 for one in self.started(*self.design.primary_contrast))
+        return maximum is not None and opened >= maximum
+
     def by_problem(self, arm: str) -> dict[str, list[float]]:
         """Return the outcomes of an arm on its settled problems."""
         return _only(self.known(arm), self.settled(arm))
@@ -188,7 +198,7 @@ def current_figures(study: Study, data: StudyData | None = None) -> Figures:
         outcome=design.primary_outcome,
         pairs=len(pairs),
         later_pairs=sum(not one.waits for one in started) - len(settled),
-        pairs_after_the_end=len(settled) - len(pairs),
+        pairs_beyond_maximum=len(settled) - len(pairs),
         maximum=maximum,
         primary=contrast((first, second), _only(outcomes[first], pairs), _only(outcomes[second], pairs)),
         completed_only=contrast(
@@ -252,6 +262,12 @@ def _snapshot_rates(data: StudyData) -> list[SnapshotRate]:
     return rates
 
 
+def neutral_arm(study: Study) -> Arm | None:
+    """Return the first neutral arm with a run whose chains do not begin with programs of sessions."""
+    arms = study.arms.filter(method=NEUTRAL, run__isnull=False).select_related("run")
+    return arms.exclude(run__manifest__prepared__has_key=STARTS).first()
+
+
 def _simulated(study: Study) -> bool:
     specs = study.arms.values_list("model__spec", flat=True)
     return any(is_scripted(parse_model_spec(spec)) for spec in specs)
@@ -260,12 +276,6 @@ def _simulated(study: Study) -> bool:
 def results_unlocked(study: Study) -> bool:
     """Return whether the figures may be shown: after a look, or once the study is stopped or closed."""
     return study.state in (Study.State.STOPPED, Study.State.CLOSED) or study.looks.exists()
-
-
-def neutral_arm(study: Study) -> Arm | None:
-    """Return the first neutral arm with a run whose chains do not begin with programs of sessions."""
-    arms = study.arms.filter(method=NEUTRAL, run__isnull=False).select_related("run")
-    return arms.exclude(run__manifest__prepared__has_key=STARTS).first()
 
 
 def visible_figures(study: Study) -> Figures | None:
