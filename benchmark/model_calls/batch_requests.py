@@ -10,7 +10,7 @@ from benchmark.model_calls.budget import Spending
 from benchmark.providers import Message, Parameters, StreamEvent
 
 _ASSUMED_REPLY = 16_384
-"""Assumed tokens of the longest reply of a request without a limit; runs under a budget of tokens or money have one."""
+"""Assumed tokens of the longest reply of a request without a limit, which no budget of tokens or money allows."""
 
 _CHARACTERS_PER_TOKEN = 3.0
 """A low value for prompts, so that the most that a request may cost is not underestimated."""

@@ -233,6 +233,7 @@ class Batches:
             most += request.most
             if (
                 self._cancel
+                or self._is_unbounded(request, left)
                 or not self._budget.allows(spent + most, self._price)
                 or not RunBudget(cost=left).allows(most, self._price)
             ):
@@ -252,9 +253,18 @@ class Batches:
             taken += 1
         return taken, bodies, requests
 
+    def _is_unbounded(self, request: BatchRequest, left: float | None) -> bool:
+        """Return whether a budget or a cap bounds the cost of the request, and nothing bounds its reply."""
+        return request.longest is None and (self._budget.needs_tokens or left is not None)
+
     def _stop_reason(self, request: BatchRequest, left: float | None) -> str:
         if self._cancel:
             return "its batches were cancelled"
+        if self._is_unbounded(request, left):
+            return (
+                "a run with a budget of tokens or money, or with a spending cap, needs max_output_tokens in new "
+                "batches. Resume it without the budget or the cap, or start a new run"
+            )
         tokens = request.most.input_tokens + request.most.output_tokens
         if not RunBudget(cost=left).allows(request.most, self._price):
             return (

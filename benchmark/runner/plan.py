@@ -163,21 +163,10 @@ class RunOptions:
         run.price = asdict(self.price) if self.price else None
         if run.model_spec and (reason := caps.unknown_price(Account.of_run(run))):
             raise CannotRunError(f"{reason[0].upper()}{reason[1:]}.")
-        if self.batch and isinstance(run, Run) and self._needs_longest_reply(run):
-            raise CannotRunError(
-                "--batch with --max-cost, --max-tokens or a spending cap needs a longest reply, because nothing in a "
-                "batch can be stopped: give --set max_output_tokens=N."
-            )
         run.budget = {name: bound for name, bound in asdict(self.budget).items() if bound is not None}
         run.limits = self.limits.to_json()
         if isinstance(run, Run):
             run.distributed = self.distributed
-
-    def _needs_longest_reply(self, run: Run) -> bool:
-        """Return whether a budget or a cap bounds the cost of batches whose requests have no output limit."""
-        settings = METHODS[run.method].settings(**run.parameters)
-        unlimited = longest_reply(parse_model_spec(run.model_spec).provider, settings.parameters) is None
-        return unlimited and (self.budget.needs_tokens or caps.dollars_left(Account.of_run(run)) is not None)
 
 
 def plan_run(
@@ -277,6 +266,8 @@ def start_run(plan: RunPlan, options: RunOptions) -> Run:
         epochs=plan.epochs,
     )
     options.apply_to(run)
+    if options.batch:
+        _check_longest_reply(run, plan, options)
     tutor = _planned_tutor(run, plan, options)
     check_judge(plan.settings.language)
     manifest = make_manifest(plan.dataset, plan.spec, plan.method, plan.settings)
@@ -303,6 +294,16 @@ def start_run(plan: RunPlan, options: RunOptions) -> Run:
             tutor.save(force_insert=True)
         insert_items(run, plan.problems, plan.chains)
     return run
+
+
+def _check_longest_reply(run: Run, plan: RunPlan, options: RunOptions) -> None:
+    """Raise CannotRunError if a budget or a cap bounds the cost of batches whose replies have no limit."""
+    limited = longest_reply(plan.spec.provider, plan.sampling) is not None
+    if not limited and (options.budget.needs_tokens or caps.dollars_left(Account.of_run(run)) is not None):
+        raise CannotRunError(
+            "--batch with --max-cost, --max-tokens or a spending cap needs a longest reply, because nothing in a "
+            "batch can be stopped: give --set max_output_tokens=N."
+        )
 
 
 def _planned_tutor(run: Run, plan: RunPlan, options: RunOptions) -> RunTutor | None:

@@ -202,15 +202,18 @@ def _look_up(entries: list[tuple[Account, str]]) -> Sequence[tuple[Generation | 
 def store(entries: list[tuple[ModelRole, Generation]]) -> Sequence[tuple[Generation, Spending]]:
     """Store rows of one run and their cost in one transaction; return the rows and what the role of each has spent.
 
-    Where another process has stored the same step, its row is returned; the reply that is not stored was paid for too.
+    Where another process has stored the same step, its row is returned; the reply that is not stored was paid for too,
+    except that of a batch, which both processes have read.
     """
     insert_generations([row for _, row in entries])
     spent = {}
     for part in {part.role: part for part, _ in entries}.values():
+        in_batches = isinstance(part.metered, Run) and part.metered.in_batches
         paid = [
             Spending.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens)
             for other, row in entries
             if other.role == part.role and row.reused_id is None
+            if row.pk or not in_batches
             if row.purpose != Generation.Purpose.RECORDED
         ]
         spent[part.role] = sum(paid, Spending()).add_to(part.metered)

@@ -20,11 +20,11 @@ from benchmark.model_calls.ledger import Account
 from benchmark.models.spending import MICRO
 from tutoring.arms.figures.rows import PEOPLE, LeftOut, no_sessions, sessions_address, uncounted_sessions
 from tutoring.arms.human_sessions import human_sessions, narrowed, origin_warnings
-from tutoring.arms.methods import NEUTRAL, POLICIES
+from tutoring.arms.methods import POLICIES
 from tutoring.effort.learning import LearningSlope, OrderedSession, learning_slope
 from tutoring.effort.projection import VERSION
 from tutoring.models import Arm, Session, SessionEffort, Study
-from tutoring.studies.analysis import StudyData, results_unlocked
+from tutoring.studies.analysis import StudyData, neutral_arm, results_unlocked
 from tutoring.studies.estimation import Contrast, contrast
 
 FEWEST_PEOPLE = 5
@@ -225,7 +225,7 @@ def _plane(
 
     Arms of automatic sessions count as the neutral arm does, because both hold sessions to the last generation.
     """
-    neutral = study.arms.filter(method=NEUTRAL).first()
+    neutral = neutral_arm(study)
     if neutral is None:
         return []
     data = StudyData.of(study)

@@ -47,7 +47,7 @@ from tutoring.models import Arm, Event, Protocol, ReviewOutcome, Session, Study
 from tutoring.models.payloads import MessageSent
 from tutoring.protocols import rules_of
 from tutoring.rules import current_rule_set
-from tutoring.studies.analysis import StudyData
+from tutoring.studies.analysis import StudyData, neutral_arm
 
 _OF_CAP = {"title", "level_cap"}
 """The rules in which the protocols of two level caps differ."""
@@ -104,7 +104,8 @@ def ladder_figures(text: str, *, rule_set: int, neutral: Run | None = None) -> L
     study = _named_study(text)
     if study is not None:
         text = of_version(text, study.name, study.version)
-    neutral = neutral or (_neutral_run(study) if study else None)
+    control = neutral_arm(study) if study else None
+    neutral = neutral or (control.run if control else None)
     if neutral is not None and neutral.method != NEUTRAL:
         raise LadderError(f"The run {neutral.pk} is a run of {neutral.method}. Name a run of {NEUTRAL}.")
     if neutral is not None and STARTS in neutral.manifest["prepared"]:
@@ -168,12 +169,6 @@ def _named_study(text: str) -> Study | None:
         # A look shows the figures that it records, which are not by cap.
         raise LadderError(f"The figures of {study} by level cap are locked until it is stopped or closed.")
     return study
-
-
-def _neutral_run(study: Study) -> Run | None:
-    arms = study.arms.filter(method=NEUTRAL, run__isnull=False).select_related("run")
-    arm = arms.exclude(run__manifest__prepared__has_key=STARTS).first()
-    return arm.run if arm else None
 
 
 def _sessions(text: str) -> tuple[list[Session], list[LeftOut]]:
@@ -258,7 +253,7 @@ def _by_cap(
             f"{study} has fewer than two arms of people with different level caps. protocol=NAME selects sessions for "
             "the help curve alone."
         )
-    control = study.arms.filter(method=NEUTRAL).first()
+    control = neutral_arm(study)
     named = (control.name, data.any_right(control)) if control else None
     comparison = compare_caps(
         {cap: (arm.name, data.by_problem(arm.name)) for cap, arm in caps.items()}, named
@@ -328,9 +323,8 @@ def _differing_settings(study: Study) -> list[str]:
 
 def _neutral_differs(study: Study) -> bool:
     """Return whether no arm of people has the model and, apart from the cap, the protocol of the neutral arm's run."""
-    control = study.arms.filter(method=NEUTRAL, run__isnull=False).select_related("run").first()
-    if control is None:
+    control = neutral_arm(study)
+    if control is None or control.run is None:
         return False
-    assert control.run is not None
     comparable = study.arms.filter(kind=Arm.Kind.HUMAN, model=control.model)
     return not comparable.filter(protocol__content_hash__in=_protocols_apart_from_cap(control.run)).exists()

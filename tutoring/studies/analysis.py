@@ -7,7 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import Field
+
 from benchmark.providers import is_scripted, parse_model_spec
+from tutoring.arms.methods import NEUTRAL
+from tutoring.arms.recorded_starts import STARTS
 from tutoring.arms.stopping import is_solved
 from tutoring.models import Arm, Assignment, Look, Session, Study
 from tutoring.models.payloads import Record
@@ -40,7 +44,7 @@ class Figures(Record):
     """The figures of a study at one time. `pairs` counts the complete pairs of the primary contrast.
 
     `later_pairs` are complete too, but an earlier pair waits for an outcome (`settled_problems`).
-    `pairs_after_the_end` exceed the maximum: sessions that were open at the stop. The primary contrast leaves them out.
+    `pairs_beyond_maximum` are complete too: the primary contrast and the e-value leave them out.
 
     `stop` says that the stopping rule ends the study now. `biased_upwards` marks the estimate and the interval of a
     study that stopped early: both overstate the difference on average.
@@ -49,7 +53,8 @@ class Figures(Record):
     outcome: PrimaryOutcome
     pairs: int
     later_pairs: int = 0
-    pairs_after_the_end: int = 0
+    # Looks of earlier versions have the former name.
+    pairs_beyond_maximum: int = Field(0, validation_alias="pairs_after_the_end")
     maximum: int
     primary: Contrast | None
     completed_only: Contrast | None
@@ -122,6 +127,13 @@ class StudyData:
         """Return the problems whose outcomes in these arms count now, in the order of opening."""
         return settled_problems(self.started(*arms))
 
+    @property
+    def maximum_started(self) -> bool:
+        """Whether people hold, or held, sessions on as many pairs as the stopping rule uses at most."""
+        maximum = self.design.stopping.maximum
+        opened = sum(one.at > 0 for one in self.started(*self.design.primary_contrast))
+        return maximum is not None and opened >= maximum
+
     def by_problem(self, arm: str) -> dict[str, list[float]]:
         """Return the outcomes of an arm on its settled problems."""
         return _only(self.known(arm), self.settled(arm))
@@ -147,18 +159,18 @@ class StudyData:
             return self.by_problem(arm.name)
         sessions = Session.objects.filter(work_item__run=arm.run_id).order_by()
         programs = dict(sessions.values_list("work_item", "program_outcomes"))
-        settled = set(self.settled(arm.name))
         found: dict[str, list[float]] = {}
         for row in self.rows:
-            if row.arm_id == arm.pk and row.work_item_id and str(row.problem) in settled:
+            # A chain that never finished is excluded at the end of the study, and keeps its work item.
+            if row.arm_id == arm.pk and row.work_item_id and self.value(row) is not None:
                 solved = is_solved("perfect", programs.get(row.work_item_id, ""))
                 found.setdefault(str(row.problem), []).append(float(solved))
-        return found
+        return _only(found, self.settled(arm.name))
 
     def withdrawn_unknown(self, row: Assignment) -> bool:
         """Return whether the session was withdrawn before its primary outcome was known."""
-        done = row.state == Assignment.State.DONE
-        return done and bool(row.outcomes) and self.design.primary_outcome not in row.outcomes
+        kept = bool(row.outcomes) and self.value(row) is not None
+        return kept and self.design.primary_outcome not in row.outcomes
 
     def completed(self, row: Assignment) -> bool:
         """Return whether the session of the assignment ended with a verdict."""
@@ -186,7 +198,7 @@ def current_figures(study: Study, data: StudyData | None = None) -> Figures:
         outcome=design.primary_outcome,
         pairs=len(pairs),
         later_pairs=sum(not one.waits for one in started) - len(settled),
-        pairs_after_the_end=len(settled) - len(pairs),
+        pairs_beyond_maximum=len(settled) - len(pairs),
         maximum=maximum,
         primary=contrast((first, second), _only(outcomes[first], pairs), _only(outcomes[second], pairs)),
         completed_only=contrast(
@@ -248,6 +260,12 @@ def _snapshot_rates(data: StudyData) -> list[SnapshotRate]:
             chosen = data.known(arm.name, lambda row, name=name: names.get(row.pk, "unknown") == name)  # type: ignore[misc]
             rates.append(SnapshotRate(snapshot=name, rate=arm_rate(arm.name, _only(chosen, settled))))
     return rates
+
+
+def neutral_arm(study: Study) -> Arm | None:
+    """Return the first neutral arm with a run whose chains do not begin with programs of sessions."""
+    arms = study.arms.filter(method=NEUTRAL, run__isnull=False).select_related("run")
+    return arms.exclude(run__manifest__prepared__has_key=STARTS).first()
 
 
 def _simulated(study: Study) -> bool:

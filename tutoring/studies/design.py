@@ -211,8 +211,8 @@ class SeenBefore(Record):
 class FrozenDesign(Record):
     """A design with everything that it refers to, as `Study.design` stores it. `tutors` are pseudonyms."""
 
-    format: Literal[1, 2] = 2
-    """Version of this schema. The analysis of format 1 was corrected after freezing (preregistration.corrections)."""
+    format: Literal[1, 2, 3] = 3
+    """Version of this schema. Rules of earlier formats were corrected after freezing (preregistration.corrections)."""
     version: int
     """The version of the study."""
     design: Design

@@ -125,11 +125,14 @@ def _limitations(frozen: FrozenDesign, flow: Flow, figures: Figures | None) -> l
         )
     missing = sum(sum(arm.not_analysed.values()) for arm in flow.arms)
     if missing:
-        found.append(f"{missing} ended sessions have no known outcome.")
-    if figures is not None and figures.withdrawn_unknown:
         found.append(
-            f"{figures.withdrawn_unknown} sessions were withdrawn before their outcome was known. They count as not "
-            "solved."
+            f"{missing} ended {'session has' if missing == 1 else 'sessions have'} no known outcome."
+        )
+    if figures is not None and figures.withdrawn_unknown:
+        one = figures.withdrawn_unknown == 1
+        found.append(
+            f"{figures.withdrawn_unknown} {'session was' if one else 'sessions were'} withdrawn before the outcome was "
+            f"known. {'It counts' if one else 'They count'} as not solved."
         )
     if figures is not None and len(figures.snapshots) > len(figures.arms):
         found.append(

@@ -17,6 +17,9 @@ MAJOR = "major"
 
 COMPLETED = "completed"
 
+RETAINED = "retained"
+"""The mark of kept outcomes whose session the retention period erased: those that were unknown remain unknown."""
+
 
 @dataclass(frozen=True)
 class AssignmentOutcome:
@@ -58,9 +61,7 @@ def _verdicts(study: Study) -> dict[Any, str]:
 
 def _outcome(row: Assignment, verdicts: Mapping[Any, str], breach: bool) -> AssignmentOutcome:
     if row.outcomes:
-        # No review can follow a withdrawal, so an outcome that was not known counts as not solved.
-        values: dict[str, int] = {name: int(row.outcomes.get(name, 0)) for name in OUTCOMES}
-        return AssignmentOutcome(values, bool(row.outcomes.get(COMPLETED)))
+        return _of_kept(row.outcomes)
     if row.arm.kind == Arm.Kind.AUTOMATIC:
         return _of_chain(row.work_item)
     session = row.session
@@ -69,6 +70,15 @@ def _outcome(row: Assignment, verdicts: Mapping[Any, str], breach: bool) -> Assi
     if session.invalidated and not breach:
         return AssignmentOutcome({}, unknown="invalidated, cause not settled")
     return _of_session(session, verdicts.get(session.pk), breach)
+
+
+def _of_kept(outcomes: Mapping[str, Any]) -> AssignmentOutcome:
+    known: dict[str, int] = {name: int(outcomes[name]) for name in OUTCOMES if name in outcomes}
+    completed = bool(outcomes.get(COMPLETED))
+    if outcomes.get(RETAINED):
+        return AssignmentOutcome(known, completed, unknown="erased before it was known")
+    # A person decides to withdraw, maybe because of the session, so an outcome that was not known is not solved.
+    return AssignmentOutcome({name: known.get(name, 0) for name in OUTCOMES}, completed)
 
 
 def _of_session(session: Session, verdict: str | None, breach: bool) -> AssignmentOutcome:
@@ -99,10 +109,11 @@ def _of_chain(item: WorkItem | None) -> AssignmentOutcome:
     return AssignmentOutcome(dict.fromkeys(OUTCOMES, solved), completed=True)
 
 
-def keep_outcomes(row: Assignment) -> None:
+def keep_outcomes(row: Assignment, *, retained: bool = False) -> None:
     """Copy the outcomes of a session to its assignment, before the content of the session is withdrawn.
 
-    An open session counts as not solved. Outcomes that are unknown are left out. The row is not saved.
+    An open session counts as not solved. Outcomes that are unknown are left out: they count as not solved too, unless
+    the session is `retained`, that is, erased after the retention period. The row is not saved.
     """
     if row.outcomes:
         return
@@ -110,7 +121,7 @@ def keep_outcomes(row: Assignment) -> None:
         row.outcomes = {**dict.fromkeys(OUTCOMES, 0), COMPLETED: False}
         return
     found = assignment_outcomes(row.study, [row])[row.pk]
-    row.outcomes = {**found.values, COMPLETED: found.completed}
+    row.outcomes = {**found.values, COMPLETED: found.completed, **({RETAINED: True} if retained else {})}
 
 
 def snapshots(study: Study) -> dict[int, str]:

@@ -27,6 +27,17 @@ _EQUALLY_MANY = (
     "The e-value compares equally many sessions or chains of both arms on each problem, the first ones."
 )
 
+_COMPLETE_LATER = (
+    "Pairs that are started before a stop and complete after it are used too, up to the maximum."
+)
+
+_LATER = {
+    1: "",
+    2: " Pairs that sessions open at the stop complete later are counted, not used.",
+    3: f" {_COMPLETE_LATER} Those beyond it are counted, not used.",
+}
+"""What becomes of pairs that are complete later, by the format of the design."""
+
 _WITHDRAWN = (
     "A session that is withdrawn before its outcome is known counts as not solved: no review can follow."
 )
@@ -35,11 +46,16 @@ _WITHDRAWN = (
 def corrections(frozen: FrozenDesign) -> list[str]:
     """Return what the analysis of the design does otherwise than its preregistration, as sentences.
 
-    The preregistration of a design of format 1 keeps its sentences and its SHA-256, but some of its rules made
+    The preregistration of a design of an earlier format keeps its sentences and its SHA-256, but some of its rules made
     inference wrong, so they are corrected for every study.
     """
-    if frozen.format > 1:
+    if frozen.format > 2:
         return []
+    if frozen.format == 2:
+        return [
+            f"{_COMPLETE_LATER} The preregistration leaves them out, although analysis by assignment counts every "
+            "session that was started."
+        ]
     found = [
         f"{_ORDER} They counted in the order of completion, in which solved sessions that wait for reviews come late.",
         f"{_WITHDRAWN} It had no outcome, and only solved sessions wait for one.",
@@ -141,12 +157,7 @@ def analysis_plan(frozen: FrozenDesign) -> list[str]:
         if design.stopping.rule == "sign e-value":
             plan.append(_EQUALLY_MANY)
     maximum = design.stopping.maximum or len(frozen.problems)
-    later = (
-        ""
-        if frozen.format == 1
-        else " Pairs that sessions open at the stop complete later are counted, not used."
-    )
-    plan.append(f"At most {maximum} pairs are used.{later}")
+    plan.append(f"At most {maximum} pairs are used.{_LATER[frozen.format]}")
     return plan
 
 

@@ -32,11 +32,15 @@ def record_deviation(
     return found
 
 
-def exclude_unstarted(study: Study, reason: str) -> list[Assignment]:
+STOPPED = "stopped"
+"""The reason of assignments that were not started when their study stopped to offer sessions."""
+
+
+def exclude_unstarted(study: Study) -> list[Assignment]:
     """Exclude the assignments of tutors that are planned or offered, and return them."""
     unopened = study.assignments.select_for_update().filter(state__in=Assignment.UNOPENED)
     rows = list(unopened.filter(tutor__isnull=False))
-    exclude(rows, reason)
+    exclude(rows, STOPPED)
     return rows
 
 

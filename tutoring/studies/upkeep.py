@@ -21,7 +21,7 @@ from tutoring.studies.analysis import StudyData, current_figures
 from tutoring.studies.design import parse_frozen
 from tutoring.studies.outcomes import snapshots
 from tutoring.studies.reading import fingerprint
-from tutoring.studies.replacement import record_deviation, replace
+from tutoring.studies.replacement import exclude_unstarted, record_deviation, replace
 
 State = Assignment.State
 
@@ -155,9 +155,17 @@ def _record_model_changes(study: Study) -> None:
 
 
 def _apply_stopping_rule(study: Study) -> None:
-    """Record a look that stops the study if its rule says so. Other computations of the rule are not recorded."""
-    if study.state == Study.State.RUNNING and current_figures(study).stop:
+    """Record a look that stops the study if its rule says so. Other computations of the rule are not recorded.
+
+    Sessions that are not started are excluded once enough are, although outcomes of those may be unknown.
+    """
+    if study.state != Study.State.RUNNING:
+        return
+    data = StudyData.of(study)
+    if current_figures(study, data).stop:
         look(study, None)
+    elif data.maximum_started:
+        exclude_unstarted(study)
 
 
 def _close_if_ended(study: Study) -> None:

@@ -56,8 +56,8 @@ def to_record(
 
     `events` are those of the record; None: all of the session.
     """
-    head: dict[str, Any] = session.source.get("head") or _head(session)
     recorded = list(session.events.all()) if events is None else events
+    head: dict[str, Any] = session.source.get("head") or _head(session, recorded)
     lines = [
         {
             "seq": event.seq,
@@ -109,7 +109,7 @@ def about_problem(problem: Problem) -> dict[str, str]:
     }
 
 
-def _head(session: Session) -> dict[str, Any]:
+def _head(session: Session, events: Iterable[Event]) -> dict[str, Any]:
     problem, protocol, model = session.problem, session.protocol, session.model
     return {
         "schema": SCHEMA,
@@ -122,7 +122,7 @@ def _head(session: Session) -> dict[str, Any]:
             "content_hash": protocol.content_hash,
             "rules": protocol.rules,
         },
-        "tutor": pseudonym(session.tutor) if session.tutor else _policy(session),
+        "tutor": pseudonym(session.tutor) if session.tutor else _policy(session, events),
         "model": session.model_spec or None,
         "language_model": model
         and {
@@ -146,10 +146,10 @@ def _head(session: Session) -> dict[str, Any]:
     }
 
 
-def _policy(session: Session) -> str | None:
+def _policy(session: Session, events: Iterable[Event]) -> str | None:
     """Return the pseudonym of the policy that held the session; None for a session without a known tutor."""
     is_automatic = session.origin == Session.Origin.AUTOMATIC
-    return next((event.by for event in session.events.all() if event.by), None) if is_automatic else None
+    return next((event.by for event in events if event.by), None) if is_automatic else None
 
 
 def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:

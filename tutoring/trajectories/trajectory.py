@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -101,12 +102,12 @@ def readable_session(person: Person, session_id: UUID) -> Session:
 
 
 def blinded_events(session: Session) -> list[Event]:
-    """Return the events as exported by people who may still have to review the session.
+    """Return copies of the events as exported by people who may still have to review the session.
 
     Those about model drafts are left out, and so are the drafts of an automatic tutor, the warnings about drafts of the
     tutor, and intended levels. Pseudonyms, times and all that reveals who held the session are unknown.
     """
-    shown = [event for event in session.events.all() if event.kind not in _ABOUT_DRAFTS]
+    shown = [copy.copy(event) for event in session.events.all() if event.kind not in _ABOUT_DRAFTS]
     for event in shown:
         event.by, event.at = "", None
         event.data = {

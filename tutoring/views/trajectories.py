@@ -58,7 +58,7 @@ def _shown(sessions: SessionQuerySet) -> SessionQuerySet:
 def _filtered(request: HttpRequest) -> SessionQuerySet:
     """Return the sessions that match the filters in the address, newest first.
 
-    Filters: origin, state, outcome, q (text in problem or file), and those of `_with_origin_filters`.
+    Filters: origin, state, outcome, q (text in problem, file or source), and those of `_with_origin_filters`.
     """
     sessions = readable_sessions(person_of(request))
     if sees_origins(person_of(request)):
@@ -73,10 +73,12 @@ def _filtered(request: HttpRequest) -> SessionQuerySet:
         sessions = sessions.filter(outcome=outcome.removeprefix(_CLAIMED), outcome_claimed=claimed)
     text = request.GET.get("q", "").strip()
     if text:
+        # Other values of a source, such as a run, reveal the origin.
+        source = "source" if sees_origins(person_of(request)) else "source__head__source__file"
         sessions = sessions.filter(
             Q(problem__title__icontains=text)
             | Q(problem__external_id__icontains=text)
-            | Q(source__head__source__file__icontains=text)  # no other value: a run reveals the origin
+            | Q((f"{source}__icontains", text))
         )
     return sessions
 
@@ -204,10 +206,10 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
 
 
 def _blinded(session: Session) -> Session:
-    """Return the session without its run and its end, which reveal who held it."""
+    """Return the session without its run, its tutor and its end, which reveal who held it."""
     if session.origin == Session.Origin.AUTOMATIC:
         session.source = {}
-    session.closed_at = None
+    session.tutor = session.closed_at = None
     return session
 
 

@@ -51,7 +51,7 @@ def erase_expired(ids: Sequence[UUID], notes: int, *, at: datetime, key: UUID | 
     """Erase the sessions, keep the outcomes that a closed study counts, and record it. Call it in a transaction."""
     for row in Assignment.objects.filter(session__in=ids).select_related("arm", "session", "study"):
         if row.state in (Assignment.State.OPEN, Assignment.State.DONE):
-            keep_outcomes(row)
+            keep_outcomes(row, retained=True)
             row.save(update_fields=["outcomes"])
     counts = erase_sessions(ids) | {"notes": notes}
     return record(Withdrawal.Cause.RETENTION, ids, counts, at=at, key=key)

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from benchmark.metrics import (
-    PairedDifference,
+    FEWEST_TESTED_PROBLEMS,
     TooFewAttemptsError,
     mcnemar,
+    paired_contrast,
     paired_difference,
-    problem_t_test,
     problems_needed,
     visible_difference,
 )
@@ -41,11 +41,15 @@ def compare_pair(
     by_contest = None
     if all(contests) and len(set(contests)) > 1:
         by_contest = paired_difference(values, first_values, contests)
-    discordant = (len(only_first) + len(only_this)) / len(known) if known else 0.0
+    needed = None
     if binary or difference is None:
         test, p = "mcnemar", mcnemar(len(only_first), len(only_this))
+        discordant = (len(only_first) + len(only_this)) / len(known) if known else 0.0
+        visible = visible_difference(len(known), discordant) if known else None
+        if difference is not None:
+            needed = problems_needed(difference.mean, max(discordant, abs(difference.mean)))
     else:
-        test, p = "problem_t", _test_means(values, first_values, difference)
+        test, (p, visible) = "problem_t", _test_means(values, first_values)
     return RunPair(
         run=str(other.run.pk),
         label=label(other.run, of=other.run.dataset.name),
@@ -75,22 +79,24 @@ def compare_pair(
         p=p,
         holm=p,
         inside_noise=False,
-        visible=visible_difference(len(known), discordant) if known else None,
-        needed=problems_needed(difference.mean, max(discordant, abs(difference.mean)))
-        if difference
-        else None,
+        visible=visible,
+        needed=needed,
         transitions=_transitions(first, other, known),
         divergences=divergences,
     )
 
 
-def _test_means(
-    values: Sequence[float], first_values: Sequence[float], difference: PairedDifference
-) -> float:
-    """Return the p of the t test over problems; for equal differences, the p at which their bound contains 0."""
-    if difference.method == "bound":
-        return float((1 - abs(difference.mean)) ** len(values))
-    return problem_t_test([this - first for this, first in zip(values, first_values, strict=True)])
+def _test_means(values: Sequence[float], first_values: Sequence[float]) -> tuple[float, float | None]:
+    """Return the p of the t test over problems, and the difference that it detects at a power of 80 %.
+
+    Too few problems are not tested: 1 and None. Equal differences have the p at which their bound contains 0.
+    """
+    if len(values) < FEWEST_TESTED_PROBLEMS:
+        return 1.0, None
+    found = paired_contrast(values, first_values)
+    equal = found.difference.method == "bound"
+    p = (1 - abs(found.difference.mean)) ** len(values) if equal else found.p
+    return p, found.detectable
 
 
 def _transitions(

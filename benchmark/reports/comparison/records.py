@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmark.metrics import Interval, RatioSet
+from benchmark.metrics import FEWEST_TESTED_PROBLEMS, Interval, RatioSet
 from benchmark.reports.refinement.curves import ResamplingComparison
 
 
@@ -41,9 +41,10 @@ class RunPair:
 
     `test` is "mcnemar" for one attempt per problem and run, otherwise "problem_t", the t test of all attempts. `holm`
     is its p adjusted for all runs compared with the first, and `inside_noise` is True if it shows no difference.
-    `visible` is the difference that these problems show with a power of 80 %, `needed` the number of problems that
-    show this difference. `interval_method` and `contest_interval_method` are a `benchmark.metrics.IntervalMethod` or
-    "none".
+    `visible` is the difference that the test shows on these problems with a power of 80 %, `needed` the number of
+    problems on which McNemar's test shows this difference; None for the t test, which has p = 1 and no `visible`
+    difference for fewer than 6 problems. `interval_method` and `contest_interval_method` are a
+    `benchmark.metrics.IntervalMethod` or "none".
     """
 
     run: str
@@ -94,7 +95,9 @@ class RunPair:
 
     @property
     def power_note(self) -> str:
-        """Return the sentence on the power of a comparison that shows no difference; blank for any other."""
+        """Return the sentence on the power of a comparison that shows or tests no difference; blank for any other."""
+        if self.test == "problem_t" and self.visible is None:
+            return f"Not tested: the t test over problems needs {FEWEST_TESTED_PROBLEMS} problems."
         if not self.inside_noise or self.visible is None:
             return ""
         note = (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmark.metrics import Interval, cluster_bootstrap, mcnemar, paired_proportions
+from benchmark.metrics import Interval, cluster_bootstrap, mcnemar, paired_proportions, visible_mean
 from benchmark.models import Generation, Run
 from benchmark.reports.comparison.text import point_interval, points
 from benchmark.reports.formatting import percent
@@ -126,6 +126,31 @@ def test_several_attempts_are_tested_over_problems_with_holms_correction(
     assert f"t over problems p = {p:.4g}, Holm for 2 runs {2 * p:.4g}" in capsys.readouterr().out
     [equal] = compare(capsys, first, make_run([("", ["AC", "WA"])] * 8, on=first, state="finished"))["pairs"]
     assert (equal["p"], equal["inside_noise"]) == (pytest.approx(0.5**8), False)
+
+
+def test_the_power_of_several_attempts_is_that_of_their_test(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = make_run([("", ["WA", "WA"])] * 8, state="finished")
+    second = make_run([("", ["WA", "AC"])] * 2 + [("", ["WA", "WA"])] * 6, on=first, state="finished")
+    [pair] = compare(capsys, first, second)["pairs"]
+    assert pair["visible"] == pytest.approx(visible_mean([0.5] * 2 + [0.0] * 6))
+    assert pair["needed"] is None
+    assert pair["power_note"] == (
+        f"Not significant: 8 problems are enough for a difference of {100 * pair['visible']:.1f} points with a power "
+        "of 80 %."
+    )
+
+
+@pytest.mark.parametrize("verdict", ["AC", "WA"])
+def test_several_attempts_at_few_problems_are_not_tested(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str], verdict: str
+) -> None:
+    first = make_run([("", ["WA", "WA"])], state="finished")
+    second = make_run([("", ["AC", verdict])], on=first, state="finished")
+    [pair] = compare(capsys, first, second)["pairs"]
+    assert (pair["p"], pair["visible"], pair["inside_noise"]) == (1, None, True)
+    assert pair["power_note"] == "Not tested: the t test over problems needs 6 problems."
 
 
 def test_single_attempts_at_few_problems_have_newcombes_interval(

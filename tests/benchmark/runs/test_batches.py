@@ -170,6 +170,27 @@ def test_ctrl_c_waits_for_batches_or_leaves_them_and_they_can_be_cancelled(comma
     assert rest == [(1,)], "all questions of that one have replies, so nobody looks for it"
 
 
+def test_a_cap_stops_new_batches_of_unlimited_replies_but_open_ones_end(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(*[SOLUTION] * 4)
+    commands.fake_providers.batch(BatchScript(hold=Hold(0)))
+    unlimited = ("--set", "max_output_tokens=none", *PRICE)
+    running = commands.start(*started(MODELS[0], *unlimited, method="zero-shot", attempts=1))
+    until(lambda: sizes(commands) == [4] and commands.fake_providers.batches.created[0].polled > 0)
+    for said in ("No new batch begins", "--resume"):
+        running.signal(signal.SIGINT)
+        until(lambda: said in running.errors())  # noqa: B023  (called in this round)
+    assert running.wait()[0] == 1
+    commands.manage("spending", "set", "total", "1000")
+    resume = ("--resume", only_run(commands))
+    cancelled = commands.baseline(*resume, "--cancel-batches", status=1)
+    assert (cancelled["stop_reason"], cancelled["done"]) == ("its batches were cancelled", 2)
+    stopped = commands.baseline(*resume, status=1)
+    assert "needs max_output_tokens in new batches" in stopped["stop_reason"]
+    assert sizes(commands) == [4]
+    commands.manage("spending", "remove", "total")
+    assert commands.baseline(*resume)["state"] == "finished"
+
+
 def test_a_budget_counts_the_reasoning_tokens_of_a_batch(commands: CommandSandbox) -> None:
     options = ("--model", "anthropic:claude", "--set", "max_output_tokens=none", "temperature=none")
     stopped = commands.baseline("--batch", *options, "reasoning=9000", "--max-tokens", "25000", status=1)

@@ -47,6 +47,16 @@ def reply(item: WorkItem, text: str) -> Generation:
     )
 
 
+def test_a_reply_of_a_batch_that_two_processes_read_is_paid_once(run: Run):
+    run.manifest = {"batch": True}
+    run.save()
+    [item] = claim(run.pk, "a runner", 1)
+    for _ in range(2):
+        [(_, spent)] = store([(student(run), reply(item, "the reply"))])
+    assert spent == Spending(1, 10, 3)
+    assert DailySpend.objects.get().calls == 1
+
+
 def test_a_step_that_another_process_stored_meanwhile_stands_and_the_others_are_stored(run: Run):
     first, second, _ = claim(run.pk, "a runner", 3)
     [(stored, spent)] = store([(student(run), reply(first, "the first"))])

@@ -157,8 +157,9 @@ def test_reviewers_see_no_facts_about_a_session_that_reveal_its_tutor(
     for session in twins.values():
         for address in (f"/trajectories/{session.pk}/", f"/trajectories/{session.pk}/page.html"):
             shown, whole_record = whole(reader.get(address)), whole(researcher.get(address))
-            for fact in ("<dt>Total time</dt>", 'class="entry-when"'):
+            for fact in ("<dt>Total time</dt>", "<dt>Tutor</dt>", 'class="entry-when"'):
                 assert fact not in shown, (address, fact)
+            assert "<dt>Tutor</dt>" in whole_record
             assert 'class="entry-when"' in whole_record
             assert "<dt>Total time</dt>" in whole_record
         address = f"/trajectories/{session.pk}/"
@@ -166,24 +167,28 @@ def test_reviewers_see_no_facts_about_a_session_that_reveal_its_tutor(
         assert "<dt>Closed</dt>" in whole(researcher.get(address))
 
 
-def test_reviewers_find_and_export_both_sessions_alike(twins: dict[Origins, Session], rita: User) -> None:
+def test_reviewers_find_and_export_both_sessions_alike(
+    twins: dict[Origins, Session], rita: User, rosa: User
+) -> None:
     reviewer = client_of(rita)
     imported = recorded_session(str(uuid4()), ["A hint."], source={"file": "PALINDROME.json"})
     assert str(imported.pk) in whole(reviewer.get("/trajectories/", {"q": "palindrome"}))
     for text in ("item", "run", "head"):
         assert "No trajectory matches" in whole(reviewer.get("/trajectories/", {"q": text})), text
     assert "2 found" in whole(reviewer.get("/trajectories/", {"q": "doubling"}))
-    person, policy = (
-        json.loads(whole(reviewer.get(f"/trajectories/{session.pk}/export.jsonl")))
-        for session in twins.values()
-    )
-    check_record(person)
-    own = ("id", "tutor", "opened_at", "language_model")
-    assert {**person, **dict.fromkeys(own), "events": []} == {**policy, **dict.fromkeys(own), "events": []}
-    for event in (*person["events"], *policy["events"]):
-        event["data"].pop("judgement", None)  # a number of a row
-        event["data"].pop("code", None)  # the stored generation has no line break at its end
-    assert person["events"] == policy["events"]
+    run = twins["automatic"].source["run"]
+    assert str(twins["automatic"].pk) in whole(client_of(rosa).get("/trajectories/", {"q": run}))
+    of_one = [whole(reviewer.get(f"/trajectories/{one.pk}/export.jsonl")) for one in twins.values()]
+    of_all = whole(reviewer.get("/trajectories/export.jsonl?q=doubling")).splitlines()
+    for lines in (of_one, of_all):
+        first, second = map(json.loads, lines)
+        check_record(first)
+        own = ("id", "opened_at", "language_model")
+        assert {**first, **dict.fromkeys(own), "events": []} == {**second, **dict.fromkeys(own), "events": []}
+        for event in (*first["events"], *second["events"]):
+            event["data"].pop("judgement", None)  # a number of a row
+            event["data"].pop("code", None)  # the stored generation has no line break at its end
+        assert first["events"] == second["events"]
 
 
 def test_exports_hold_drafts_decisions_and_guesses(

@@ -12,11 +12,29 @@ from benchmark.models import Judgement
 from tests.tutoring.effort.test_figures import measured
 from tests.tutoring.studies.conftest import FreezeFactory, begin, finish, store_chains
 from tests.tutoring.studies.designs import design_data
-from tutoring.models import Study
+from tutoring.models import Assignment, Study
 
 
 def automatic(name: str, method: str) -> dict[str, Any]:
     return {"kind": "automatic", "name": name, "method": method, "model": "m@1"}
+
+
+def test_chains_that_never_finished_are_no_failures(
+    freeze: FreezeFactory, tutors: list[User], capsys: pytest.CaptureFixture[str]
+):
+    neutral = automatic("neutral", "session-neutral") | {"draws": 2}
+    study = freeze(arms=[design_data()["arms"][0], neutral], primary_contrast=["arm-0", "neutral"])
+    finish(begin(tutors[0]), solved=True)
+    run = store_chains(study, "neutral", "A")
+    for row in study.assignments.filter(arm__name="neutral", work_item=None):
+        row.work_item = run.items.create(problem=row.problem, chain=1, state="failed")
+        row.state = Assignment.State.EXCLUDED
+        row.save()
+    Study.objects.update(state=Study.State.CLOSED)
+    capsys.readouterr()
+    call_command("effort", "--json", "--study", "hints")
+    [point] = json.loads(capsys.readouterr().out)["cost_plane"]
+    assert (point["gain"]["second_rate"], point["gain"]["second_sessions"]) == (1, 1)
 
 
 def test_every_arm_of_automatic_sessions_counts_any_right_program(

@@ -124,7 +124,13 @@ def test_chains_that_begin_with_programs_of_sessions_are_refused(
 ):
     neutral.manifest["prepared"]["from_first"] = {}
     neutral.save()
-    assert beside(document(capsys, "study=hints")) == {(None, 0)}
+    neutral.model = LanguageModel.objects.create(label="other", spec="openai:other")
+    neutral.save()
+    neutral.arm.model = neutral.model
+    neutral.arm.save()
+    found = document(capsys, "study=hints")
+    assert (beside(found), found["gains"]) == ({(None, 0)}, [])
+    assert not any("neutral arm has another" in warning for warning in found["warnings"])
     with pytest.raises(CommandError, match="Name a run without from_first"):
         call_command("ladder", "--human", "study=hints", "--neutral", str(neutral.pk))
 

@@ -93,7 +93,7 @@ def test_a_stopped_study_is_compared(held: Assignment, rosa: User):
     assert len(compare_verdicts(rejudging, tutor).studies) == 1
 
 
-def test_a_chain_of_a_study_keeps_the_time_of_its_outcome(freeze: FreezeFactory, problems: list[Problem]):  # noqa: F811
+def test_a_chain_of_a_study_keeps_its_place_in_the_order(freeze: FreezeFactory, problems: list[Problem]):  # noqa: F811
     study = freeze()
     problem = problems[0]
     run = store_run(problem, DOUBLE, study_key=study.spending_key)
@@ -116,11 +116,12 @@ def test_a_chain_of_a_study_keeps_the_time_of_its_outcome(freeze: FreezeFactory,
         work_item=item,
         ended_at=item.judgement.finished_at,
     )
-    before = StudyData.of(study).outcomes[row.pk]
+    before = StudyData.of(study)
     correct(item.problem)
     rejudging = judged_again(Selection(runs=(Run.objects.get(),)))
     assert compare_verdicts(rejudging, None).hidden[0].programs == 2
     apply_rejudging(rejudging.pk, None)
-    after = StudyData.of(study).outcomes[row.pk]
-    assert (before.values["solved"], after.values["solved"]) == (1, 0)
+    after = StudyData.of(study)
+    assert (before.value(row), after.value(row)) == (1, 0)
+    assert before.settled("auto") == after.settled("auto") == [str(problem)]
     assert Deviation.objects.get(study=study).assignments.get() == row

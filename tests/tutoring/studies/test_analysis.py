@@ -11,7 +11,7 @@ from django.test import Client
 from tests.tutoring.studies.conftest import FreezeFactory, begin, end_chains, finish, hold_all, review
 from tests.tutoring.studies.designs import design_data, frozen_design
 from tutoring.models import Assignment, Study
-from tutoring.studies.actions import StopStudy, TakeLook, withdraw_from_studies
+from tutoring.studies.actions import OfferNext, StopStudy, TakeLook, withdraw_from_studies
 from tutoring.studies.analysis import current_figures
 from tutoring.studies.design import canonical_json, parse_frozen
 from tutoring.studies.flow import study_flow
@@ -92,7 +92,7 @@ def test_one_session_against_three_chains_has_the_sign_of_the_first_chain(
     assert any("equally many" in one for one in current_figures(study).corrections)
 
 
-def test_pairs_after_the_maximum_are_counted_but_not_used(
+def test_pairs_beyond_the_maximum_are_counted_but_not_used(
     freeze: FreezeFactory, tutors: list[User], ada: User
 ):
     study = against_chains(freeze, primary_outcome="solved", stopping={"rule": "sign e-value", "maximum": 2})
@@ -108,14 +108,50 @@ def test_pairs_after_the_maximum_are_counted_but_not_used(
     figures = current_figures(study)
     assert figures.primary is not None
     assert figures.e_value is not None
-    assert (figures.pairs, figures.pairs_after_the_end, figures.primary.problems) == (2, 2, 2)
+    assert (figures.pairs, figures.pairs_beyond_maximum, figures.primary.problems) == (2, 2, 2)
     assert (figures.e_value.for_first, figures.e_value.ties) == (2, 0)
     assert figures.stop_reason == "All 2 of 2 pairs are complete."
     assert figures.arms[0].problems == 4
     browser = Client()
     browser.force_login(ada)
     shown = browser.get(f"/studies/{study.pk}/").content.decode()
-    assert "2 pairs were completed after the end" in shown
+    assert "2 pairs are beyond the maximum" in shown
+
+
+def test_no_session_is_offered_once_the_maximum_of_pairs_is_started(
+    freeze: FreezeFactory, tutors: list[User]
+):
+    study = against_chains(freeze, stopping={"rule": "sign e-value", "maximum": 2})
+    end_chains(study, solved=lambda _: False)
+    first, _ = hold_one_each(tutors[:2], solved=1)
+    advance_studies()
+    study.refresh_from_db()
+    assert study.state == Study.State.RUNNING, "the first session waits for its reviews"
+    assert not study.looks.exists()
+    assert [OfferNext(tutor).execute() for tutor in tutors] == [None] * 4
+    review(first)
+    advance_studies()
+    study.refresh_from_db()
+    assert study.state == Study.State.CLOSED
+    figures = current_figures(study)
+    assert (figures.pairs, figures.stop, figures.pairs_beyond_maximum) == (2, True, 0)
+    assert study.looks.get().decision == "stop"
+
+
+def test_pairs_that_complete_after_a_stop_are_used(freeze: FreezeFactory, tutors: list[User]):
+    study = against_chains(freeze, primary_outcome="solved")
+    end_chains(study, solved=lambda _: False)
+    held = [begin(tutor) for tutor in tutors]
+    finish(held[0], solved=True)
+    StopStudy(None, study.pk, "Enough.").execute()
+    for row in held[1:]:
+        finish(row, solved=False)
+    assert current_figures(study).pairs == 4
+    assert "complete after it are used too" in preregistration_markdown(study)
+    study.design["format"] = 2
+    study.save()
+    [correction] = current_figures(study).corrections
+    assert "complete after it are used too" in correction
 
 
 def test_a_session_withdrawn_before_its_reviews_counts_as_not_solved(
@@ -144,7 +180,8 @@ def test_a_session_withdrawn_before_its_reviews_counts_as_not_solved(
         "1 session was withdrawn before the outcome was known. By assignment, it counts as not solved."
         in shown
     )
-    assert "1 sessions were withdrawn" in methods_text(study, study_flow(study), figures)
+    text = methods_text(study, study_flow(study), figures)
+    assert "1 session was withdrawn before the outcome was known. It counts as not solved." in text
 
 
 def test_the_preregistration_names_the_test_of_each_contrast(freeze: FreezeFactory, tutors: list[User]):
@@ -166,25 +203,27 @@ def test_the_preregistration_names_the_test_of_each_contrast(freeze: FreezeFacto
     assert any("McNemar's exact test" in one for one in current_figures(study).corrections)
 
 
+_EVERY_SENTENCE: dict[str, object] = {
+    "draws": 3,
+    "primary_outcome": "solved and compliant",
+    "secondary_contrasts": [["arm-0", "neutral"]],
+    "stopping": {"rule": "sign e-value", "maximum": 4},
+}
+
+
 @pytest.mark.parametrize(
-    ("changes", "digest"),
+    ("number", "changes", "digest"),
     [
-        ({}, "c0b98a5eeba98bda92065163c50a31c9d3998d6e572a67d458dffa28963442c2"),
-        (
-            {
-                "draws": 3,
-                "primary_outcome": "solved and compliant",
-                "secondary_contrasts": [["arm-0", "neutral"]],
-                "stopping": {"rule": "sign e-value", "maximum": 4},
-            },
-            "8f34ec29263f496af2052a2902ebdbab02d84c52c808779577c0a682f8ae6edb",
-        ),
+        (1, {}, "c0b98a5eeba98bda92065163c50a31c9d3998d6e572a67d458dffa28963442c2"),
+        (1, _EVERY_SENTENCE, "8f34ec29263f496af2052a2902ebdbab02d84c52c808779577c0a682f8ae6edb"),
+        (2, {}, "519c07884285953f6432a6472ed58c19969dca3dc31fe627b5eedb747a9827ba"),
+        (2, _EVERY_SENTENCE, "2d9a9305022d0206b595a4d7c2eb94694639872ffd9c696935bc75ac48f08859"),
     ],
 )
 def test_the_preregistration_of_an_earlier_format_keeps_its_sentences(
-    changes: dict[str, object], digest: str
+    number: int, changes: dict[str, object], digest: str
 ):
-    frozen = frozen_design(6, **changes).model_copy(update={"format": 1})  # type: ignore[arg-type]
+    frozen = frozen_design(6, **changes).model_copy(update={"format": number})  # type: ignore[arg-type]
     text = canonical_json([analysis_plan(frozen), assumptions(frozen)])
     assert hashlib.sha256(text.encode()).hexdigest() == digest
 

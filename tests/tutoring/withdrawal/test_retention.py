@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -27,8 +28,10 @@ from tests.tutoring.withdrawal.test_consent import CANARY, hold, rows_of_all_tab
 from tutoring import sweeps
 from tutoring.models import Assignment, AuditEntry, Deviation, Event, PrivateNote, Session, Study, Withdrawal
 from tutoring.sessions.context import RefusedError
-from tutoring.studies.actions import ReportProblem
+from tutoring.studies.actions import CloseStudy, ReportProblem, StopStudy
+from tutoring.studies.analysis import current_figures
 from tutoring.studies.flow import study_flow
+from tutoring.studies.methods_text import methods_text
 from tutoring.withdrawal import retain, withdraw_consent
 
 
@@ -122,6 +125,30 @@ def test_sessions_of_a_study_stay_until_it_is_closed_and_keep_their_outcomes(
     Study.objects.filter(pk=study.pk).update(state=Study.State.CLOSED)
     assert retain(30) is not None
     assert Assignment.objects.filter(pk=row.pk, session=None, outcomes__solved=1, state="done").exists()
+
+
+def test_the_retention_of_a_session_without_reviews_keeps_the_outcome_unknown(
+    freeze: FreezeFactory,  # noqa: F811
+    tutors: list[User],  # noqa: F811
+):
+    study = freeze(primary_outcome="solved and compliant")
+    for solved in (True, False):
+        row = begin(tutors[0])
+        finish(row, solved=solved)
+        assert row.session is not None
+        age(row.session, 31)
+    StopStudy(None, study.pk, "Enough.").execute()
+    CloseStudy(None, study.pk).execute()
+    study.refresh_from_db()
+    before = current_figures(study)
+    assert retain(30) is not None
+    assert not Session.objects.exists()
+    withdraw_consent(tutors[0], None)
+    after = current_figures(study)
+    assert (after.arms, after.later_pairs, after.withdrawn_unknown) == (before.arms, before.later_pairs, 0)
+    boxes = sum((arm.boxes for arm in study_flow(study).arms), Counter())
+    assert (boxes["analysed"], boxes["not analysed: erased before it was known"]) == (1, 1)
+    assert "was withdrawn" not in methods_text(study, study_flow(study), after)
 
 
 def test_a_withdrawal_leaves_a_deviation_and_the_outcomes_of_a_study(

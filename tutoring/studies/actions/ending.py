@@ -12,10 +12,7 @@ from tutoring.models import Assignment, Deviation, Look, Study
 from tutoring.studies.actions.base import StudyRefusedError, lock_study, require_admin
 from tutoring.studies.analysis import current_figures
 from tutoring.studies.design import parse_frozen
-from tutoring.studies.replacement import exclude, exclude_unstarted, record_deviation
-
-STOPPED = "stopped"
-"""The reason of assignments that were not started when their study was stopped."""
+from tutoring.studies.replacement import STOPPED, exclude, exclude_unstarted, record_deviation
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ def stop(
 
 def stop_offering(study: Study) -> list[Assignment]:
     """Set the locked study to stopped; return the assignments that were not started, which are excluded."""
-    rows = exclude_unstarted(study, STOPPED)
+    rows = exclude_unstarted(study)
     study.state, study.stopped_at = Study.State.STOPPED, timezone.now()
     study.save(update_fields=["state", "stopped_at"])
     return rows
