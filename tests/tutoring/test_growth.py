@@ -39,7 +39,7 @@ def measure() -> None:
 
 
 def test_growth_is_measured_and_shown_after_the_session(
-    session: SessionUnderTest, sized: Problem, alice: User, rita: User, client: Client
+    session: SessionUnderTest, sized: Problem, alice: User, rosa: User, client: Client
 ):
     address = f"/sessions/{session.pk}/growth/"
     client.force_login(alice)
@@ -50,8 +50,20 @@ def test_growth_is_measured_and_shown_after_the_session(
     assert "Waiting for measurement" in client.get(address).content.decode()
     measure()
     assert "about n^2.0" in client.get(address).content.decode()
-    client.force_login(rita)
+    client.force_login(rosa)
     assert "about n^2.0" in client.get(f"/trajectories/{session.pk}/growth/").content.decode()
+    assert "Growth of programs" in client.get(f"/trajectories/{session.pk}/").content.decode()
+
+
+def test_growth_does_not_tell_reviewers_who_held_the_session(
+    session: SessionUnderTest, alice: User, rita: User, client: Client
+):
+    """Only sessions that people held here have curves."""
+    session.ask_and_get(WRONG)
+    close(session, alice)
+    client.force_login(rita)
+    assert client.get(f"/trajectories/{session.pk}/growth/").status_code == 403
+    assert "Growth of programs" not in client.get(f"/trajectories/{session.pk}/").content.decode()
 
 
 def test_a_protocol_may_show_growth_during_the_session(sized: Problem, alice: User, client: Client):

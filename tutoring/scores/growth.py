@@ -1,4 +1,4 @@
-"""Growth curves of a session's programs, for its tutor and its reviewers after the session.
+"""Growth curves of a session's programs, for its tutor, researchers and admins after the session.
 
 A protocol may show them during the session (`show_growth`).
 """

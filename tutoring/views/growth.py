@@ -1,4 +1,4 @@
-"""The growth of a session's programs: for its tutor, and for readers of trajectories, after the session."""
+"""The growth of a session's programs: for its tutor, and for researchers and admins, after the session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from tutoring.scores.growth import SessionProgram, request_growth, session_progr
 from tutoring.sessions.conversation import session_for_tutor
 from tutoring.trajectories.trajectory import readable_session
 from tutoring.views.requests import person_of
-from tutoring.views.review_requests import for_trajectory_readers
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,12 @@ def session_growth(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 
 @require_GET
-@for_trajectory_readers
+@requires_role(Role.RESEARCHER, Role.ADMIN)
 def trajectory_growth(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """Show readers of trajectories the growth of a closed session's programs."""
+    """Show researchers and admins the growth of a closed session's programs.
+
+    Reviewers must not see it: only programs of sessions that people held here are measured.
+    """
     session = readable_session(person_of(request), session_id)
     if session.state != Session.State.CLOSED:
         raise Http404("The growth of programs is shown after the session.")
