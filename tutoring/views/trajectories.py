@@ -39,6 +39,8 @@ from tutoring.views.review_requests import for_trajectory_readers, requested_pag
 from tutoring.views.withdrawals import withdrawn_page
 
 _CLAIMED = "claimed:"
+_RUN = ("run", "item")
+"""Keys of the source of an automatic session, which its record keeps when another site imports it."""
 
 OUTCOMES = [
     *Session.Outcome.choices,
@@ -207,6 +209,9 @@ def _blinded(session: Session) -> Session:
     """Return the session without its run and its end, which reveal who held it."""
     if session.origin == Session.Origin.AUTOMATIC:
         session.source = {}
+    elif head := session.source.get("head"):
+        source = {name: value for name, value in (head.get("source") or {}).items() if name not in _RUN}
+        session.source = {"head": {**head, "closed_at": None, "source": source}}
     session.closed_at = None
     return session
 
