@@ -68,14 +68,16 @@ def test_protocol_of_a_session_of_an_unfinished_study_is_hidden(alice: User, ses
     study.tutors.add(alice)
     row = session.row
     arm = study.arms.create(name="one", kind="human", position=0, model=row.model, protocol=row.protocol)
-    Assignment.objects.create(study=study, arm=arm, problem=row.problem, session=row, tutor=alice, replicate=1)
+    Assignment.objects.create(
+        study=study, arm=arm, problem=row.problem, session=row, tutor=alice, replicate=1
+    )
     client = client_of(alice)
     for address in addresses:
-        assert name.split()[0] not in whole(client.get(address)), address
+        assert name.split(maxsplit=1)[0] not in whole(client.get(address)), address
     assert "hidden during the study" in whole(client.get("/sessions/"))
     Study.objects.update(state=Study.State.CLOSED)
     for address in addresses:
-        assert name.split()[0] in whole(client.get(address)), address
+        assert name.split(maxsplit=1)[0] in whole(client.get(address)), address
 
 
 @pytest.mark.usefixtures("sandbox")
