@@ -21,7 +21,7 @@ form.classList.add("live");
 /* ---- The draft: the form as one text ---- */
 
 const storageKey = `hintbench.draft.review-${form.dataset.review}`; // the key that keepDraft uses
-const UNSAVED = new Set(["csrfmiddlewaretoken", "command"]);
+const UNSAVED = new Set(["csrfmiddlewaretoken", "command", "origin"]);
 const savedFields = () => [...new FormData(form)].filter(([name]) => !UNSAVED.has(name));
 
 const formAsField = {

@@ -91,7 +91,7 @@ def skip(page: Page) -> None:
     page.get_by_role("button", name="Skip…").click()
     page.get_by_label("Reason", exact=True).fill("Only a try.")
     page.get_by_role("button", name="Skip", exact=True).click()
-    page.wait_for_url("**/review/")
+    page.wait_for_url("**/review/?origin=people")
 
 
 def label_all(page: Page, worst_clause: str) -> None:

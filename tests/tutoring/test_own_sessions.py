@@ -67,6 +67,8 @@ def test_protocol_of_a_session_of_an_unfinished_study_is_hidden(alice: User, ses
     study = Study.objects.create(name="s", title="S", state=Study.State.RUNNING, design={})
     study.tutors.add(alice)
     row = session.row
+    assert row.model is not None
+    assert row.problem is not None
     arm = study.arms.create(name="one", kind="human", position=0, model=row.model, protocol=row.protocol)
     Assignment.objects.create(
         study=study, arm=arm, problem=row.problem, session=row, tutor=alice, replicate=1

@@ -29,7 +29,7 @@ from tutoring.checks.findings import findings_of
 from tutoring.checks.recording import basis_of
 from tutoring.models import Draft, DraftWarning, Finding, Protocol, Review, RuleCheck, Session
 from tutoring.protocols import PRESETS, DraftCheck, freeze, rules_of
-from tutoring.rules.detectors import detectors
+from tutoring.rules.detectors import detect, detectors
 from tutoring.sessions.context import RefusedError
 
 WARNED = "It passes the first two tests."
@@ -116,7 +116,7 @@ def test_a_draft_whose_message_is_sent_during_its_check_is_not_recorded_for_the_
         def detect_and_send(*arguments: Any) -> Any:
             during_the_check.undo()
             session.say("Other words.")
-            return checking.detect(*arguments)
+            return detect(*arguments)
 
         during_the_check.setattr(checking, "detect", detect_and_send)
         assert check(session, WARNED)[1] != []
