@@ -194,7 +194,7 @@ const draft = keepDraft({
   field: message,
   revision,
   other: byId("other-draft"),
-  session: page.dataset.session,
+  name: page.dataset.session,
   async save(text, revision) {
     const answer = await send(message.dataset.draftUrl, { csrfmiddlewaretoken: token, text, revision });
     const known = answer.accepted || answer.draft || answer.loggedOut;
