@@ -8,6 +8,7 @@ import { send } from "./session/commands.js";
 import { addDivider } from "./session/divider.js";
 import { keepDraft, storedText } from "./session/draft.js";
 import { bindPaneSwitch } from "./session/panes.js";
+import { singleKeys } from "./session/single_keys.js";
 
 const byId = (id) => document.getElementById(id);
 const page = byId("main");
@@ -192,7 +193,7 @@ document.addEventListener("keydown", (event) => {
     else clearSelection();
     return;
   }
-  if (typing) return;
+  if (typing || !singleKeys()) return;
   const found = controlFor(key, target);
   if (found) {
     showPane("conversation");
