@@ -105,6 +105,7 @@ class ReplyDeltaAdmin(RecordedAdmin):
 @admin.register(Draft)
 class DraftAdmin(RecordedAdmin):
     list_display = ["session", "saved_at"]
+    exclude = ["text"]  # not sent, and only its tutor may read it
     search_fields = ["session__id"]
 
 

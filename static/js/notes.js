@@ -10,7 +10,8 @@ const token = form.elements.csrfmiddlewaretoken.value;
 
 keepDraft({
   field,
-  session: `note.${field.dataset.problem}`,
+  other: document.getElementById("other-note"),
+  name: field.dataset.copy, // with the account, because several people may use this browser
   async save(text) {
     const answer = await send(form.action, { csrfmiddlewaretoken: token, text });
     state.textContent = answer.accepted ? "Saved." : `Your notes are kept in this browser only. ${answer.message}`;

@@ -8,6 +8,7 @@ import { send } from "./session/commands.js";
 import { addDivider } from "./session/divider.js";
 import { keepDraft, storedText } from "./session/draft.js";
 import { bindPaneSwitch } from "./session/panes.js";
+import { singleKeys } from "./session/single_keys.js";
 
 const byId = (id) => document.getElementById(id);
 const page = byId("main");
@@ -21,8 +22,13 @@ form.classList.add("live");
 /* ---- The draft: the form as one text ---- */
 
 const storageKey = `hintbench.draft.review-${form.dataset.review}`; // the key that keepDraft uses
-const UNSAVED = new Set(["csrfmiddlewaretoken", "command"]);
-const savedFields = () => [...new FormData(form)].filter(([name]) => !UNSAVED.has(name));
+const UNSAVED = new Set(["csrfmiddlewaretoken", "command", "origin"]);
+
+/** Return the fields in the form in which the server shows a saved draft: equal drafts have equal texts. */
+function savedFields() {
+  const fields = [...new FormData(form)].filter(([name]) => !UNSAVED.has(name));
+  return fields.map(([name, value]) => [name, name.startsWith("quote-") ? JSON.stringify(JSON.parse(value)) : value.trim()]);
+}
 
 const formAsField = {
   get value() {
@@ -32,6 +38,8 @@ const formAsField = {
     fill(new URLSearchParams(text));
   },
   addEventListener: (name, listener) => form.addEventListener(name, listener),
+  dispatchEvent: (event) => form.dispatchEvent(event),
+  focus: () => (current ?? items[0])?.focus(),
 };
 
 function fill(fields) {
@@ -185,7 +193,7 @@ document.addEventListener("keydown", (event) => {
     else clearSelection();
     return;
   }
-  if (typing) return;
+  if (typing || !singleKeys()) return;
   const found = controlFor(key, target);
   if (found) {
     showPane("conversation");
@@ -223,7 +231,13 @@ byId("submit-dialog").addEventListener("command", (event) => {
   event.preventDefault();
 });
 
-const draft = keepDraft({ field: formAsField, session: `review-${form.dataset.review}`, save: saveDraft });
+items.forEach(refresh); // before the draft, because it disables the fields that do not count
+const draft = keepDraft({
+  field: formAsField,
+  other: byId("other-review"),
+  name: `review-${form.dataset.review}`,
+  save: saveDraft,
+});
 
 async function saveDraft() {
   const fields = new FormData(form);
@@ -278,7 +292,6 @@ function showRefusal(sentence) {
   byId("refusal").hidden = !sentence;
 }
 
-items.forEach(refresh);
 for (const text of form.querySelectorAll("[data-text]")) {
   if (text.scrollHeight > text.clientHeight) text.tabIndex = 0; // a scrolling text needs the focus to scroll by keyboard
 }

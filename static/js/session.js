@@ -194,7 +194,7 @@ const draft = keepDraft({
   field: message,
   revision,
   other: byId("other-draft"),
-  session: page.dataset.session,
+  name: page.dataset.session,
   async save(text, revision) {
     const answer = await send(message.dataset.draftUrl, { csrfmiddlewaretoken: token, text, revision });
     const known = answer.accepted || answer.draft || answer.loggedOut;
@@ -286,8 +286,9 @@ bindShortcuts(page, {
     else if (statusFollows) sendsAfterStatus = button;
   },
   draft() {
-    const buttons = [...events.querySelectorAll("[data-insert-draft]"), byId("request-draft")].filter((one) => one?.checkVisibility());
-    buttons[0]?.click();
+    const offered = [...events.querySelectorAll("[data-insert-draft]")].find((one) => one.checkVisibility());
+    if (offered) offered.click();
+    else byId("request-draft")?.focus(); // a request spends one of the drafts, so Enter confirms it
   },
   stop() {
     if (stopForm.hidden || !isWriter) return false;

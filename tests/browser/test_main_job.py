@@ -222,3 +222,19 @@ def test_nothing_typed_is_lost_by_reload_or_on_another_machine(open_page: OpenPa
     page.reload()
     expect(message(page)).to_have_value("")
     expect(page.locator("#events .message-event")).to_have_count(1)
+
+
+def test_draft_is_saved_again_after_the_server_could_not_store_it(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor", failures_expected=True)
+    page.clock.install()
+    start_session(page, "hut-to-hut")
+    full = {"accepted": False, "message": "The server cannot store data now."}
+    page.route("**/draft/", lambda route: route.fulfill(status=503, json=full))
+    message(page).fill("Half a thought")
+    page.clock.run_for(2000)
+    expect(page.locator("#draft-notice")).to_contain_text("kept in this browser only")
+    page.unroute("**/draft/")
+    with page.expect_response("**/draft/") as saved:
+        page.clock.run_for(6000)
+    assert saved.value.ok
+    expect(page.locator("#draft-notice")).to_be_hidden()

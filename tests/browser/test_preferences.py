@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.accessibility import assert_accessible
 from tests.browser.conftest import OpenPage
@@ -178,6 +178,54 @@ def test_notes_are_saved_while_typing_and_shown_on_both_pages(open_page: OpenPag
     expect(note).to_have_value("Off by one in the last row.")
     note.fill("")
     expect(state).to_have_text("Saved.")
+
+
+def test_unsaved_note_does_not_overwrite_a_newer_one_of_another_device(open_page: OpenPage) -> None:
+    address = "/problems/practice/seed-bank/"
+    page, elsewhere = open_page("demo-tutor"), open_page("demo-tutor")
+
+    def note_on(shown: Page) -> Locator:
+        shown.goto(address)
+        shown.get_by_role("tab", name="Notes").click()
+        return shown.get_by_label("Private notes on this problem")
+
+    note_on(page).fill("Mine")
+    page.goto("/problems/")  # sends the note and does not read the answer
+    page.wait_for_load_state("networkidle")
+    expect(note_on(elsewhere)).to_have_value("Mine")
+    note_on(elsewhere).fill("Theirs")
+    expect(elsewhere.locator("#note-state")).to_have_text("Saved.")
+
+    note, other = note_on(page), page.locator("#other-note")
+    expect(note).to_have_value("Mine")
+    expect(other).to_contain_text("Theirs")
+    assert_accessible(page)
+    page.reload()
+    expect(other).to_contain_text("Theirs")
+    page.get_by_role("tab", name="Notes").click()
+    other.get_by_role("button", name="Swap the notes").click()
+    expect(note).to_have_value("Theirs")
+    expect(other).to_contain_text("Mine")
+    other.get_by_role("button", name="Discard this note").click()
+    expect(page.locator("#note-state")).to_have_text("Saved.")
+    expect(note_on(page)).to_have_value("Theirs")
+    expect(other).to_be_hidden()
+
+
+def test_note_of_another_account_stays_in_its_account(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor", failures_expected=True)
+    page.route("**/notes/*/", lambda route: route.abort())
+    page.goto("/problems/practice/seed-bank/")
+    page.get_by_role("tab", name="Notes").click()
+    page.get_by_label("Private notes on this problem").fill("Only for me")
+    copies = page.evaluate("Object.entries(localStorage)")
+    assert "Only for me" in str(copies)
+    other = open_page("demo-admin")
+    other.goto("/problems/")
+    other.evaluate("(copies) => copies.forEach(([key, copy]) => localStorage.setItem(key, copy))", copies)
+    other.goto("/problems/practice/seed-bank/")
+    other.get_by_role("tab", name="Notes").click()
+    expect(other.get_by_label("Private notes on this problem")).to_have_value("")
 
 
 def test_programs_have_line_numbers_and_any_two_are_compared(open_page: OpenPage) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.accessibility import assert_accessible
 from tests.browser.conftest import OpenPage
@@ -91,7 +91,7 @@ def skip(page: Page) -> None:
     page.get_by_role("button", name="Skip…").click()
     page.get_by_label("Reason", exact=True).fill("Only a try.")
     page.get_by_role("button", name="Skip", exact=True).click()
-    page.wait_for_url("**/review/")
+    page.wait_for_url("**/review/?origin=people")
 
 
 def label_all(page: Page, worst_clause: str) -> None:
@@ -336,6 +336,41 @@ def test_draft_outlives_a_lost_connection_and_a_refusal(open_page: OpenPage, rec
     page.get_by_role("button", name="Save").click()
     expect(state).to_have_text("Saved")
     expect(page.get_by_role("alert")).to_be_hidden()
+
+
+def test_unsaved_labels_do_not_overwrite_newer_ones_of_another_device(
+    open_page: OpenPage, recorded: Path
+) -> None:
+    def note_on(page: Page) -> Locator:
+        page.goto("/review/")
+        page.get_by_role("region", name="In progress").get_by_role("link").click()
+        expect(page.locator("form.live .labelled.current")).to_have_count(1)
+        return page.locator(".labelled").first.get_by_label("Note")
+
+    page, elsewhere = open_page("demo-admin"), open_page("demo-admin")
+    note = note_on(page)  # of the review of the previous test
+    page.locator(".labelled").first.focus()
+    keys(page, "l", "w")
+    note.fill("Mine")
+    page.goto("/review/")  # sends the labels and does not read the answer
+    page.wait_for_load_state("networkidle")
+    expect(note_on(elsewhere)).to_have_value("Mine")
+    elsewhere.locator(".labelled").first.get_by_label("Note").fill("Theirs")
+    expect(elsewhere.locator("#draft-state")).to_have_text("Saved")
+
+    note, other = note_on(page), page.locator("#other-review")
+    expect(note).to_have_value("Mine")
+    expect(other).to_be_visible()
+    assert_accessible(page)
+    other.get_by_role("button", name="Swap the versions").click()
+    expect(note).to_have_value("Theirs")
+    other.get_by_role("button", name="Swap the versions").click()
+    expect(note).to_have_value("Mine")
+    other.get_by_role("button", name="Discard the other version").click()
+    expect(other).to_be_hidden()
+    expect(page.locator("#draft-state")).to_have_text("Saved")
+    expect(note_on(elsewhere)).to_have_value("Mine")
+    expect(elsewhere.locator("#other-review")).to_be_hidden()
 
 
 def test_two_tabs_with_one_review_stay_in_step(open_page: OpenPage, recorded: Path) -> None:

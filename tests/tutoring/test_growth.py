@@ -7,11 +7,13 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from benchmark.growth.examples import QUADRATIC
 from benchmark.models import GrowthCurve, Problem, SizedGenerator
 from tests.tutoring.dialogues import WRONG, SessionUnderTest, start
 from tutoring.actions import CloseSession
+from tutoring.models import Review
 from tutoring.protocols import PRESETS, Rules, freeze
 
 
@@ -39,7 +41,7 @@ def measure() -> None:
 
 
 def test_growth_is_measured_and_shown_after_the_session(
-    session: SessionUnderTest, sized: Problem, alice: User, rita: User, client: Client
+    session: SessionUnderTest, sized: Problem, alice: User, rosa: User, client: Client
 ):
     address = f"/sessions/{session.pk}/growth/"
     client.force_login(alice)
@@ -50,8 +52,30 @@ def test_growth_is_measured_and_shown_after_the_session(
     assert "Waiting for measurement" in client.get(address).content.decode()
     measure()
     assert "about n^2.0" in client.get(address).content.decode()
-    client.force_login(rita)
+    client.force_login(rosa)
     assert "about n^2.0" in client.get(f"/trajectories/{session.pk}/growth/").content.decode()
+    assert "Growth of programs" in client.get(f"/trajectories/{session.pk}/").content.decode()
+
+
+def test_reviewers_see_growth_only_after_their_review(
+    session: SessionUnderTest, alice: User, rita: User, client: Client
+):
+    """Only sessions that people held here have curves, so a reviewer would learn who held the session."""
+    session.ask_and_get(WRONG)
+    close(session, alice)
+    client.force_login(rita)
+    assert client.get(f"/trajectories/{session.pk}/growth/").status_code == 403
+    assert "Growth of programs" not in client.get(f"/trajectories/{session.pk}/").content.decode()
+    Review.objects.create(
+        session_id=session.pk,
+        rule_set=1,
+        reviewer=rita,
+        by="r",
+        opened_at=timezone.now(),
+        state=Review.State.SUBMITTED,
+    )
+    assert client.get(f"/trajectories/{session.pk}/growth/").status_code == 200
+    assert "Growth of programs" in client.get(f"/trajectories/{session.pk}/").content.decode()
 
 
 def test_a_protocol_may_show_growth_during_the_session(sized: Problem, alice: User, client: Client):

@@ -220,6 +220,24 @@ def test_an_edited_draft_is_recorded_as_edited_and_reviewers_see_it_after_their_
     assert "tutor model" not in before
 
 
+def test_names_of_models_are_masked_in_the_draft_that_the_page_offers(drafted: SessionUnderTest) -> None:
+    protocol = Protocol.objects.get(name="drafts")
+    Protocol.objects.filter(pk=protocol.pk).update(rules=protocol.rules | {"hide_model": True})
+    write(drafted, answer("As GPT-4, I ask: what does it print?"))
+    [draft] = drafts(drafted)
+    masked = "As [name hidden], I ask: what does it print?"
+    assert draft.text == masked
+    assert draft.turn is not None
+    assert "GPT-4" in draft.turn.drafts[-1].text
+    shown = page(drafted)
+    assert masked in shown
+    assert "GPT-4" not in shown
+    insert(drafted)
+    drafted.say(masked, mode="code")
+    [use] = drafted.events(Event.Kind.MESSAGE)[-1].payload_as(MessageSent).model_drafts
+    assert use.use == "unchanged"
+
+
 FAILURES: dict[str, tuple[list[str | Exception], str, str]] = {
     "guard": ([answer(CODE)] * 4, "", "wrote no message that the rules allow"),
     "no answer": (["I cannot help.", "Still not."], "", "wrote no message that the rules allow"),

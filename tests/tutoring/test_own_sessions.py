@@ -17,7 +17,7 @@ from benchmark.models import Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tests.tutoring.review.browsing import client_of, whole
 from tests.tutoring.test_pages import HIDDEN_FROM_TUTORS
-from tutoring.models import PrivateNote, Protocol, Session
+from tutoring.models import Assignment, PrivateNote, Protocol, Session, Study
 from tutoring.protocols import PRESETS
 from tutoring.protocols import freeze as freeze_protocol
 
@@ -59,6 +59,27 @@ def test_open_sessions_come_first_and_filters_count(
     counts = re.findall(r'<span class="status (\w+)">[^<]+</span> <span class="count">(\d+)</span>', page)
     assert dict(counts) == dict.fromkeys(("open", "solved", "not_solved", "abandoned", "closed"), "1")
     assert "1 h 23 min" in page
+
+
+def test_protocol_of_a_session_of_an_unfinished_study_is_hidden(alice: User, session: SessionUnderTest):
+    addresses = ("/sessions/", "/problems/practice/doubling/", "/sessions/export.jsonl")
+    name = str(session.row.protocol)
+    study = Study.objects.create(name="s", title="S", state=Study.State.RUNNING, design={})
+    study.tutors.add(alice)
+    row = session.row
+    assert row.model is not None
+    assert row.problem is not None
+    arm = study.arms.create(name="one", kind="human", position=0, model=row.model, protocol=row.protocol)
+    Assignment.objects.create(
+        study=study, arm=arm, problem=row.problem, session=row, tutor=alice, replicate=1
+    )
+    client = client_of(alice)
+    for address in addresses:
+        assert name.split(maxsplit=1)[0] not in whole(client.get(address)), address
+    assert "hidden during the study" in whole(client.get("/sessions/"))
+    Study.objects.update(state=Study.State.CLOSED)
+    for address in addresses:
+        assert name.split(maxsplit=1)[0] in whole(client.get(address)), address
 
 
 @pytest.mark.usefixtures("sandbox")

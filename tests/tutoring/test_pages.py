@@ -187,6 +187,16 @@ def test_draft_is_kept_until_it_is_sent(alice: User, session: SessionUnderTest):
     assert Draft.objects.get().text == ""
 
 
+def test_admins_do_not_read_unsent_text(ada: User, session: SessionUnderTest):
+    draft = Draft.objects.create(session=session.row, text="UNSENT-TEXT")
+    User.objects.filter(pk=ada.pk).update(is_staff=True, is_superuser=True)
+    client = client_of(User.objects.get(pk=ada.pk))
+    for address in ("/admin/tutoring/draft/", f"/admin/tutoring/draft/{draft.pk}/change/"):
+        page = client.get(address)
+        assert page.status_code == 200
+        assert "UNSENT-TEXT" not in page.content.decode(), address
+
+
 def test_draft_is_not_written_over_another_that_the_page_has_not_read(alice: User, session: SessionUnderTest):
     """Drafts of one tutor on two devices that opened the same page."""
     client = client_of(alice)

@@ -16,7 +16,7 @@ from tutoring.checks.draft_checker import PendingQuestion, findings_by_model
 from tutoring.checks.findings import GENERATION_LIMIT, to_finding
 from tutoring.checks.level_cap import cap_findings, cap_warnings, levels_above_cap
 from tutoring.checks.recording import basis_of, record_check, repeat_check
-from tutoring.models import DraftWarning, Event, Finding, Reply, RuleCheck, Session
+from tutoring.models import DraftWarning, Event, Finding, RuleCheck, Session
 from tutoring.models.payloads import DraftCheckRecord, MessageSent, ReplyFinished
 from tutoring.protocols import PRESETS, Rules, recorded_rules, rules_of_session
 from tutoring.rules import Detection, MessageContext, TutorMaySay, current_rule_set
@@ -53,14 +53,15 @@ class CheckDraft:
         session, rules = self._session()
         if rules.draft_check == "off" or session.state != Session.State.OPEN:
             return []
-        context = self._context(session, rules)
+        events = list(session.events.all())
+        context = draft_context(session, events, rules.tutor_may_say)
         if not self.text.strip():
             from tutoring.rules.reading import prepare  # deferred like the detectors
 
             prepare(context)
             return []
         detections = self._detections(context, rules)
-        self._record(detections)
+        self._record(detections, _last_message(events))
         return detections
 
     def model_findings(self, question: PendingQuestion | None = None) -> list[Detection] | PendingQuestion:
@@ -74,10 +75,11 @@ class CheckDraft:
             return []
         if question is not None and question.is_open:
             return question
-        context = self._context(session, rules)
+        events = list(session.events.all())
+        context = draft_context(session, events, rules.tutor_may_say)
         found = findings_by_model(session, self.text, context, rules)
         if found and not isinstance(found, PendingQuestion):
-            self._record(self._detections(context, rules) + found)
+            self._record(self._detections(context, rules) + found, _last_message(events))
         return found
 
     def _session(self) -> tuple[Session, Rules]:
@@ -90,26 +92,27 @@ class CheckDraft:
             )
         return session, rules_of_session(session)
 
-    @staticmethod
-    def _context(session: Session, rules: Rules) -> MessageContext:
-        return draft_context(session, list(session.events.all()), rules.tutor_may_say)
-
     def _detections(self, context: MessageContext, rules: Rules) -> list[Detection]:
         detections = detect(self.text, context)
         return detections + cap_warnings(rules, self.text, detections, self.intended_level)
 
-    def _record(self, detections: Sequence[Detection]) -> None:
-        """Store the draft with these findings, unless those of the last stored draft are alike."""
+    def _record(self, detections: Sequence[Detection], last_message: Event | None) -> None:
+        """Store the draft with these findings, unless those of the last stored draft are alike.
+
+        `last_message` is the last message at the start of the check.
+        """
         found = [detection.to_json() for detection in detections]
         # Most checks repeat the previous result and must not wait for the lock of the session.
         if self._differs_from_last(found):
-            self._store(found)
+            self._store(found, last_message)
 
-    def _store(self, found: list[dict[str, Any]]) -> None:
+    def _store(self, found: list[dict[str, Any]], last_message: Event | None) -> None:
         with transaction.atomic():
             Session.objects.lock(self.session_id)
-            if Reply.objects.filter(session=self.session_id, state__in=Reply.UNFINISHED).exists():
-                return  # the message was sent meanwhile and records its own check
+            if Event.objects.filter(session=self.session_id, kind=Event.Kind.MESSAGE).last() != last_message:
+                return  # a message was sent during the check and records its own one
+            if last_message is not None and last_message.payload_as(MessageSent).text == self.text:
+                return  # the page checked the draft while it sent it
             warnings = DraftWarning.objects.filter(session=self.session_id)
             if self._differs_from_last(found) and warnings.count() < _MOST_RECORDED_DRAFTS:
                 DraftWarning.objects.create(session_id=self.session_id, text=self.text, detections=found)
@@ -126,6 +129,10 @@ class CheckDraft:
         if last is None or pairs != _clauses_and_detectors(last.detections):
             return True
         return self.text != last.text and any(detector == model_checker.NAME for _, detector in pairs)
+
+
+def _last_message(events: Sequence[Event]) -> Event | None:
+    return next((event for event in reversed(events) if event.kind == Event.Kind.MESSAGE), None)
 
 
 def _shown_by_model(warnings: Sequence[DraftWarning], text: str) -> list[dict[str, Any]]:

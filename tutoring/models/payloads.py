@@ -369,9 +369,10 @@ class ModelDraft(Payload):
     """The tutor model answered the request in event `request`, or failed. Nothing was sent to the student.
 
     `turn` holds its drafts with the decisions of the guard, null after a failure. `text` is the draft that the page
-    offers, blank if the guard refused all drafts, if no reply was an answer, and if the model proposes to execute the
-    program (`act`). `error_kind` is the kind of provider error, or "spending_limit"; blank without a failure. `cost` is
-    that of the complete replies in US dollars, null if the price or the tokens are unknown.
+    offers, masked if the protocol hides the model. It is blank if the guard refused all drafts, if no reply was an
+    answer, and if the model proposes to execute the program (`act`). `error_kind` is the kind of provider error, or
+    "spending_limit"; blank without a failure. `cost` is that of the complete replies in US dollars, null if the price
+    or the tokens are unknown.
     """
 
     KIND = EventKind.MODEL_DRAFT

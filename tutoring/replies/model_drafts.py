@@ -49,6 +49,7 @@ from tutoring.protocols import Rules
 from tutoring.rules import MessageContext
 from tutoring.sessions.context import SessionContext
 from tutoring.sessions.dialogue import model_messages
+from tutoring.sessions.masking import mask, masked_spans
 from tutoring.sessions.model_drafts import draft_account, since_last_message, tutor_model_of
 from tutoring.sessions.recording import append_event
 from tutoring.sessions.spending import SPENDING_LIMIT, may_be_billed
@@ -291,11 +292,12 @@ def _finish(claimed: DraftRequest, outcome: _Outcome) -> None:
         return
     row = DraftRequest.objects.select_related("request").get(pk=claimed.pk)
     answer, usage = outcome.answer, [TokenUsage(**reply["usage"]) for reply in row.replies]
+    text = answer.message if answer and answer.act != "execute" else ""
     append_event(
         session,
         ModelDraft(
             request=row.request.seq,
-            text=answer.message if answer and answer.act != "execute" else "",
+            text=mask(text, masked_spans(session, text)),
             act=answer.act if answer else None,
             turn=outcome.turn,
             usage=usage,

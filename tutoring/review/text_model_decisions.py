@@ -22,16 +22,18 @@ from tutoring.sessions.context import RefusedError
 
 @dataclass(frozen=True, kw_only=True)
 class DecideTextModel(ReviewAction):
-    """An action that uses the model of a training instead of the former one, or discards it."""
+    """An action that uses the model of a training instead of the former one, also again, or discards it."""
 
     training_id: int
     use: bool
 
     def perform(self, now: datetime) -> None:
-        """Store the decision. Raise TextModelTraining.DoesNotExist, and RefusedError unless it is undecided."""
+        """Store the decision. Raise TextModelTraining.DoesNotExist, and RefusedError for another state."""
         self.require(Role.ADMIN)
         training = TextModelTraining.objects.select_for_update().get(pk=self.training_id)
-        if training.state != TextModelTraining.State.DONE or training.model is None:
+        states = TextModelTraining.State
+        decidable = (states.DONE, states.USED) if self.use else (states.DONE,)
+        if training.state not in decidable or training.model is None:
             raise RefusedError(
                 f"This training is {training.state}. Only the model of a finished training can be used or discarded."
             )
@@ -41,7 +43,6 @@ class DecideTextModel(ReviewAction):
                 unpacked(content, f"Training {training.pk}")
             except OutdatedModelError as error:
                 raise RefusedError(f"{error} Discard it and request a new training.") from None
-        states = TextModelTraining.State
         training.state = states.USED if self.use else states.DISCARDED
         training.decided_by, training.decided_at = self.person, now
         if not self.use:

@@ -43,20 +43,25 @@ def _with_interval(estimate: CoefficientEstimate | Proportion, factor: int, digi
 
 
 @register.simple_tag
+def session_count(count: int, list_url: str, query: str) -> str:
+    """Return the number of sessions, as a link to their list unless it is 0 or `list_url` is empty."""
+    shown = f"{count:,}"
+    return format_html('<a href="{}?{}">{}</a>', list_url, query, shown) if count and list_url else shown
+
+
+@register.simple_tag
 def solve_rate(rate: SolveRate, list_url: str, query: str, found: str) -> SafeString | str:
-    """Return the rate, its interval with the method, and the counts as links to lists of sessions.
+    """Return the rate, its interval with the method, and the counts, as links to lists of sessions with a `list_url`.
 
     `query` selects the sessions of the row and `found` those with one kind of review outcome.
     """
     if rate.share is None:
         return "–"
-    counted_url = f"{list_url}?{query}" + (f"&found={found}" if found else "")
+    counted = query + (f"&found={found}" if found else "")
     counts = format_html(
-        '<a href="{}&solved=1">{}</a> of <a href="{}">{}</a>',
-        counted_url,
-        rate.solved,
-        counted_url,
-        rate.sessions,
+        "{} of {}",
+        session_count(rate.solved, list_url, f"{counted}&solved=1"),
+        session_count(rate.sessions, list_url, counted),
     )
     share = f"{rate.share * 100:.0f} %"
     if rate.interval is None:

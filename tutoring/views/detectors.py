@@ -16,6 +16,8 @@ from tutoring.models.payloads import MessageSent, ReplyFinished
 from tutoring.review.detector_scores import OUTCOMES, MessageClause
 from tutoring.review.stored_figures import DETECTOR_SCORES, messages_name
 from tutoring.rules import rule_set_versions
+from tutoring.trajectories.trajectory import readable_sessions
+from tutoring.views.requests import person_of
 from tutoring.views.review_requests import (
     for_figure_readers,
     requested_page,
@@ -64,7 +66,7 @@ def messages(request: HttpRequest) -> HttpResponse:
         )
     page = requested_page(request, computed.figures[outcome])
     shown = [MessageClause(UUID(session), seq, clause) for session, seq in page.object_list]
-    sessions = Session.objects.listed().in_bulk({one.session_id for one in shown})
+    sessions = readable_sessions(person_of(request)).listed().in_bulk({one.session_id for one in shown})
     events = Event.objects.filter(session__in=sessions, seq__in={one.seq for one in shown})
     texts = {
         (event.session_id, event.seq): event.payload.text
@@ -84,7 +86,7 @@ def messages(request: HttpRequest) -> HttpResponse:
             "messages_found": [
                 CountedMessage(sessions[one.session_id], one.seq, texts[one.session_id, one.seq])
                 for one in shown
-                # The session may have been erased during the computation of the figures.
+                # The session may not be readable, or have been erased since the computation of the figures.
                 if (one.session_id, one.seq) in texts
             ],
             "query": query_without_page(request),

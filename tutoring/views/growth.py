@@ -1,10 +1,11 @@
-"""The growth of a session's programs: for its tutor, and for readers of trajectories, after the session."""
+"""The growth of a session's programs after the session: for its tutor, and for readers of trajectories."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods
@@ -15,7 +16,7 @@ from benchmark.views.growth import GrowthSummary, growth_summary
 from benchmark.views.plots import PagePlots
 from tutoring.models import Session
 from tutoring.protocols import rules_of
-from tutoring.scores.growth import SessionProgram, request_growth, session_programs
+from tutoring.scores.growth import SessionProgram, may_see_growth, request_growth, session_programs
 from tutoring.sessions.conversation import session_for_tutor
 from tutoring.trajectories.trajectory import readable_session
 from tutoring.views.requests import person_of
@@ -50,10 +51,12 @@ def session_growth(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @require_GET
 @for_trajectory_readers
 def trajectory_growth(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """Show readers of trajectories the growth of a closed session's programs."""
+    """Show the growth of a closed session's programs to those who may see it (`may_see_growth`)."""
     session = readable_session(person_of(request), session_id)
     if session.state != Session.State.CLOSED:
         raise Http404("The growth of programs is shown after the session.")
+    if not may_see_growth(person_of(request), session):
+        raise PermissionDenied("Reviewers see the growth of programs after their review of the session.")
     return _page(request, session, for_tutor=False)
 
 

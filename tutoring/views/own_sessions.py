@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
@@ -73,6 +74,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "page": page,
         "sessions": Session.objects.listed().in_order(page.object_list),
+        "concealed": _concealed(person_of(request)),
         "statuses": [
             Choice(status.value, str(status.label), counts[status.value])
             for status in VisibleStatus
@@ -90,8 +92,13 @@ def export_own_sessions(request: HttpRequest) -> StreamingHttpResponse:
     return send_lines(_lines(person_of(request)), "my-sessions.jsonl")
 
 
+def _concealed(tutor: User) -> set[UUID]:
+    """Return the ids of the sessions whose protocol the tutor must not see, because it may tell the arm."""
+    return set(concealed_sessions(tutor).values_list("session", flat=True))
+
+
 def _lines(tutor: User) -> Iterator[str]:
-    concealed = set(concealed_sessions(tutor).values_list("session", flat=True))
+    concealed = _concealed(tutor)
     sessions = own_sessions(tutor).listed().order_by("recorded_at").prefetch_related(*RECORDED)
     for session in sessions.iterator(chunk_size=SESSIONS_AT_ONCE):
         yield f"{json.dumps(own_record(session, session.pk in concealed), ensure_ascii=False)}\n"

@@ -9,10 +9,11 @@ from itertools import groupby
 from statistics import median
 from uuid import UUID
 
-from django.core.exceptions import BadRequest
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import Count, Exists, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from accounts.paging import query_without_page
@@ -34,7 +35,7 @@ from tutoring.review.slots import reviewable
 from tutoring.review.solve_rates import contrasts, counted_sessions, decided_outcome
 from tutoring.review.stored_figures import AGREEMENT, SOLVE_RATES
 from tutoring.rules import RuleSet, rule_set_versions
-from tutoring.trajectories.trajectory import readable_session, sees_origins
+from tutoring.trajectories.trajectory import readable_session, readable_sessions, sees_origins
 from tutoring.views.requests import person_of
 from tutoring.views.review_pages import DEFERRED
 from tutoring.views.review_requests import (
@@ -130,6 +131,7 @@ def rates(request: HttpRequest) -> HttpResponse:
             "computed": computed,
             "rows": computed.figures,
             "contrasts": contrasts(computed.figures),
+            "list_url": reverse("reviewed_sessions") if sees_origins(person_of(request)) else "",
         },
     )
 
@@ -167,13 +169,18 @@ def _selected_sessions(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
 
     All filters are optional: `measure` with `differing` and `reviewer`; `by` with `state`; `reviews`; `settled`; and
     `rate` with `model`, `protocol`, `attempt`, `found` and `solved`. With `rate`, `other_model` and `other_protocol`
-    select the common problems with another row.
+    select the common problems with another row. Raise PermissionDenied for `rate` if the person must not learn who held
+    a session, because rates count only sessions of people.
     """
-    parameters = request.GET
+    parameters, person = request.GET, person_of(request)
     version = rules.version
-    found = Session.objects.all()
+    found = readable_sessions(person)
     if "rate" in parameters:
-        found = _sessions_of_rate(request, version)
+        if not sees_origins(person):
+            raise PermissionDenied(
+                "This list shows which sessions people held. It is for researchers and admins."
+            )
+        found &= _sessions_of_rate(request, version)
     if "measure" in parameters:
         measure = _requested_measure(request, rules, "")
         outcomes = outcomes_of(
@@ -195,7 +202,7 @@ def _selected_sessions(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
         first = submitted.filter(slot=Review.FIRST).values("session")
         second = submitted.filter(slot=Review.SECOND).values("session")
         both, one = Q(pk__in=first) & Q(pk__in=second), Q(pk__in=first) ^ Q(pk__in=second)
-        found = reviewable().filter({"2": both, "1": one}.get(parameters["reviews"], Q()))
+        found &= reviewable().filter({"2": both, "1": one}.get(parameters["reviews"], Q()))
     if "settled" in parameters:
         outcomes = _outcomes(version, disputed=parameters["settled"] == "disputed")
         found = found.filter(pk__in=outcomes.values("session"))
@@ -273,10 +280,11 @@ def audit(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @for_figure_readers
-def labels(_: HttpRequest) -> HttpResponse:
+def labels(request: HttpRequest) -> HttpResponse:
     """Send the labels of sessions with both independent reviews as CSV: a row for each message of each review."""
     reviewed = (
-        Session.objects.filter(review_outcomes__isnull=False)
+        readable_sessions(person_of(request))
+        .filter(review_outcomes__isnull=False)
         .distinct()
         .select_related("problem__dataset")
         .prefetch_related("reviews")

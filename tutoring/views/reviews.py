@@ -152,13 +152,18 @@ def progress(version: int) -> dict[str, int]:
 @require_GET
 @for_reviewers
 def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
-    """Show the person's own review: the form of an open one, or a submitted one with the automatic findings."""
+    """Show the person's own review: the form of an open one, a submitted one with the automatic findings, or the state.
+
+    Query: origin (that of the queue to which the page leads back).
+    """
     found = get_object_or_404(
         Review.objects.select_related("session__problem__dataset", "session__protocol", "session__judgement"),
         pk=review_id,
         reviewer=person_of(request),
     )
-    session, rules = found.session, rule_set(found.rule_set)
+    session, rules, origins = found.session, rule_set(found.rule_set), requested_origins(request.GET)
+    if found.state in (Review.State.SKIPPED, Review.State.WITHDRAWN):
+        return render(request, "tutoring/review/ended.html", {"review": found, "origins": origins})
     if found.state == Review.State.SUBMITTED:
         reading = read_with_reviews(session, [found], findings=True)
         complete = found.rule_set in complete_reviews(session)
@@ -170,6 +175,7 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
                 "rule_set": rules,
                 "own": found,
                 "complete": complete,
+                "origins": origins,
                 "shows_facts": sees_origins(person_of(request)),
             },
         )
@@ -193,6 +199,7 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
             "verdict_rule": verdict_rule(recorded_rules(session)),
             "worst_missing": WORST_MISSING,
             "guesses": GUESSES,
+            "origins": origins,
         },
     )
 
@@ -204,13 +211,20 @@ def _address_after_refusal(request: HttpRequest, keywords: dict[str, UUID | int]
     return f"{reverse(page)}?{query}" if query else reverse(page)
 
 
+def _in_same_queue(request: HttpRequest, address: str) -> str:
+    """Return the address with the origin of the queue that the form names, if it names one."""
+    origin = request.POST.get("origin")
+    return f"{address}?origin={origin}" if origin in ORIGINS else address
+
+
 def command(
     *roles: Role, page: str = "review_queue"
 ) -> Callable[[Callable[..., str]], Callable[..., HttpResponseBase]]:
     """Turn a function that executes an action and returns the next address into a POST view for these roles.
 
     A script that accepts JSON gets the address or the refusal as JSON. A plain form is redirected. After a refusal, the
-    address is that of the review, if the command has one, else of `page` with the query of the command.
+    address is that of the review, if the command has one, else of `page` with the query of the command. The field
+    `origin` of the form stays in the address, so that the reviewer returns to the same queue.
     """
 
     def decorate(view: Callable[..., str]) -> Callable[..., HttpResponseBase]:
@@ -229,6 +243,7 @@ def command(
                 refusal, status = str(malformed), 400
             except RefusedError as refused:
                 refusal, status = str(refused), 409
+            address = _in_same_queue(request, address)
             if as_json:
                 response = {"accepted": not refusal, "message": refusal, "address": address}
                 return JsonResponse(response, status=status)

@@ -50,10 +50,13 @@ def training(request: HttpRequest, training_id: int) -> HttpResponse:
     rows = TextModelTraining.objects.defer("model").select_related("requested_by", "decided_by")
     found = get_object_or_404(rows, pk=training_id)
     figures = figure_rows(found.figures) if found.figures else []
+    versions = _versions()
+    states = TextModelTraining.State
+    usable = found.state in (states.DONE, states.USED) and found.version != versions["chosen"]
     return render(
         request,
         "tutoring/review/text_model_training.html",
-        {"training": found, "rows": figures, **_versions()},
+        {"training": found, "rows": figures, "usable": usable, **versions},
     )
 
 

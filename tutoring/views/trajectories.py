@@ -24,6 +24,7 @@ from tutoring.models import ReplayRun, Session
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.replay.records import to_records as replays
 from tutoring.review.records import readable_reviews
+from tutoring.scores.growth import may_see_growth
 from tutoring.scores.records import to_records as program_scores
 from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.json_lines import RECORDED, to_lines
@@ -39,6 +40,8 @@ from tutoring.views.review_requests import for_trajectory_readers, requested_pag
 from tutoring.views.withdrawals import withdrawn_page
 
 _CLAIMED = "claimed:"
+_RUN = ("run", "item")
+"""Keys of the source of an automatic session, which its record keeps when another site imports it."""
 
 OUTCOMES = [
     *Session.Outcome.choices,
@@ -160,6 +163,7 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
         {
             "trajectory": read_trajectory(session, findings),
             "findings_shown": shown,
+            "growth_shown": may_see_growth(person_of(request), session),
             "sees_policies": sees_origins(person_of(request)),
             "rule_check": latest_check(session) if shown else None,
             "findings": findings,
@@ -209,6 +213,9 @@ def _blinded(session: Session) -> Session:
     """Return the session without its run, its tutor and its end, which reveal who held it."""
     if session.origin == Session.Origin.AUTOMATIC:
         session.source = {}
+    elif head := session.source.get("head"):
+        source = {name: value for name, value in (head.get("source") or {}).items() if name not in _RUN}
+        session.source = {"head": {**head, "tutor": None, "closed_at": None, "source": source}}
     session.tutor = session.closed_at = None
     return session
 

@@ -8,8 +8,9 @@ const UNREACHABLE = "The server does not respond. Nothing is lost. Try again in 
 /**
  * Send `fields` (a FormData or an object) to `address`; resolves to {accepted, message, certain, loggedOut}.
  *
- * Without a response, the command is retried with the same id. `certain` is false if every attempt failed: the
- * server may or may not have executed the command, so a later attempt must use the same id.
+ * Without a response, the command is retried with the same id. `certain` is false if every attempt failed, or if the
+ * server could not store the command: the server may or may not have executed it, so a later attempt must use the same
+ * id.
  */
 export async function send(address, fields) {
   for (const delay of [...RETRY_DELAYS, null]) {
@@ -33,7 +34,7 @@ async function attempt(address, fields) {
   });
   if (response.type === "opaqueredirect") return { accepted: false, certain: true, loggedOut: true, message: LOGGED_OUT };
   const answer = await response.json().catch(() => null);
-  if (answer) return { ...answer, certain: true };
+  if (answer) return { ...answer, certain: response.status < 500 };
   if (response.status >= 500) throw new Error(`status ${response.status}`);
   const message = `The server rejected the request (status ${response.status}). Reload the page. Your text is kept.`;
   return { accepted: false, certain: true, message };

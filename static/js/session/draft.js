@@ -4,28 +4,33 @@ const SAVE_DELAY = 1000; // milliseconds without typing before the draft is save
 const RETRY_DELAY = 5000; // milliseconds before a failed save is retried
 
 /**
- * Keep the text of `field` as a draft. `revision` is an input with the revision of the server's text that this page has.
+ * Keep the text of `field` as a draft. `name` is that of its copy in this browser, unique among drafts and accounts.
+ * `revision` is an input with the revision of the server's text that this page has.
  *
  * `save(text, revision)` saves the text and resolves to the server's answer: `accepted` with the new `revision`, or the
  * `draft` that another page has saved since then. `other` shows that draft beside the field, and saving pauses until
- * the tutor has resolved the conflict.
+ * the person has resolved the conflict.
  *
- * Without `revision` and `other`, the last save wins.
+ * Without `revision`, the last save wins.
  *
  * When the page opens, a copy stored in this browser replaces the server's text if the server does not have it, or if
- * the page is older than the copy: rendered before another tab saved its last text or sent it.
+ * the page is older than the copy: rendered before another tab saved its last text or sent it. If the copy is based on
+ * another text than the server's, `other` shows the server's.
  */
-export function keepDraft({ field, revision = { value: "" }, other, session, save }) {
-  const key = `hintbench.draft.${session}`;
-  const otherText = other?.querySelector("pre");
+export function keepDraft({ field, revision, other, name, save }) {
+  const key = `hintbench.draft.${name}`;
+  const otherText = other.querySelector("pre");
+  const versioned = revision !== undefined;
+  revision ??= { value: "" };
   let timer;
   let saving = Promise.resolve();
-  let conflictRevision = null; // revision of the other draft until the conflict is resolved
+  let base = field.value; // the server's text on which the text of the field is based
+  let conflict = null; // the server's text and its revision until the conflict is resolved
   let readOnly = false; // another tab writes and owns the copy in this browser
 
   const copy = readCopy();
   const unanswered = copy?.unanswered ?? []; // texts without an answer, which the server may have saved
-  if (copy !== null) restore(field.value, copy.revision - revision.value);
+  if (copy !== null) restore(base, copy.revision - revision.value);
 
   /* `pageText` is the server's text on the page; the copy is `ahead` revisions newer. Sending a message leaves its
      revision empty, so of two texts with the same revision the empty one is newer. */
@@ -34,9 +39,13 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
     if (ahead > 0) revision.value = copy.revision;
     field.value = copy.text;
     if (copy.saved) return;
+    const follows = versioned ? ahead >= 0 : copy.base === pageText;
     if (copy.text === pageText) markSaved();
-    else if (ahead >= 0 || pageText === "" || unanswered.includes(pageText)) scheduleSave();
-    else showConflict(pageText, revision.value);
+    else if (follows || pageText === "" || unanswered.includes(pageText)) scheduleSave();
+    else {
+      base = copy.base;
+      showConflict(pageText, revision.value);
+    }
   }
 
   field.addEventListener("input", () => {
@@ -46,12 +55,12 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
   addEventListener("pagehide", () => {
     if (timer) saveNow();
   });
-  other?.querySelector("[data-swap]").addEventListener("click", () => {
+  other.querySelector("[data-swap]").addEventListener("click", () => {
     [field.value, otherText.textContent] = [otherText.textContent, field.value];
     other.hidden = otherText.textContent === "";
     resolveConflict();
   });
-  other?.querySelector("[data-drop]").addEventListener("click", () => {
+  other.querySelector("[data-drop]").addEventListener("click", () => {
     other.hidden = true;
     resolveConflict();
   });
@@ -62,7 +71,7 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
 
   function storeCopy(saved = false) {
     if (readOnly) return;
-    const stored = { text: field.value, revision: revision.value, unanswered, saved };
+    const stored = { text: field.value, revision: revision.value, base, unanswered, saved };
     tryStorage(() => localStorage.setItem(key, JSON.stringify(stored)));
   }
 
@@ -74,7 +83,7 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
 
   function scheduleSave() {
     clearTimeout(timer);
-    timer = conflictRevision === null && !readOnly ? setTimeout(saveNow, SAVE_DELAY) : undefined;
+    timer = conflict === null && !readOnly ? setTimeout(saveNow, SAVE_DELAY) : undefined;
   }
 
   /* Saves run one after the other, because each replaces the revision of the previous one. */
@@ -89,6 +98,7 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
       if (readOnly) return;
       if (!answer.certain || answer.loggedOut) timer ??= setTimeout(saveNow, RETRY_DELAY);
       if (!answer.certain) return;
+      if (answer.accepted) base = text;
       const own = unanswered.includes(answer.draft?.text);
       unanswered.length = 0;
       if (answer.accepted || own) revision.value = answer.revision ?? answer.draft?.revision ?? "";
@@ -102,12 +112,15 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
   function showConflict(text, itsRevision) {
     otherText.textContent = text;
     other.hidden = false;
-    conflictRevision = itsRevision;
+    conflict = { text, revision: itsRevision };
   }
 
   function resolveConflict() {
-    if (conflictRevision !== null) revision.value = conflictRevision;
-    conflictRevision = null;
+    if (conflict !== null) {
+      base = conflict.text;
+      revision.value = conflict.revision;
+    }
+    conflict = null;
     field.dispatchEvent(new Event("input"));
     field.focus();
   }

@@ -1,10 +1,12 @@
 /* Keyboard shortcuts of the session page, which the dialog #keys-dialog lists. */
 
+import { singleKeys } from "./single_keys.js";
+
 const byId = (id) => document.getElementById(id);
 
 /**
  * Bind the shortcuts. `message` is the message field; `send(mode)` sends it; `draft()` puts the model draft into the field or
- * requests one; `stop()` stops the reply and returns false if there is none; `focusLevel()` moves the focus to the choice of the level of help and returns false if there is none; `scrollToEnd()` scrolls to the latest message; `showPane(name)` shows a part of a narrow page.
+ * moves the focus to the button that requests one; `stop()` stops the reply and returns false if there is none; `focusLevel()` moves the focus to the choice of the level of help and returns false if there is none; `scrollToEnd()` scrolls to the latest message; `showPane(name)` shows a part of a narrow page.
  */
 export function bindShortcuts(page, { message, focusLevel, send, draft, stop, scrollToEnd, showPane }) {
   const conversation = byId("conversation");
@@ -67,7 +69,7 @@ export function bindShortcuts(page, { message, focusLevel, send, draft, stop, sc
     else if (key === "Escape") {
       if (!stop() && typing) conversation.focus();
       return;
-    } else if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    } else if (typing || !singleKeys() || event.ctrlKey || event.metaKey || event.altKey) return;
     else if (/^[1-9]$/.test(key)) openTab(page.querySelectorAll("[role=tab]")[key - 1]);
     else if (Object.hasOwn(shortcuts, key)) shortcuts[key]();
     else return;

@@ -191,6 +191,21 @@ def test_reviewers_find_and_export_both_sessions_alike(
         assert first["events"] == second["events"]
 
 
+def test_reviewers_export_imported_sessions_without_their_run_and_end(rita: User, rosa: User) -> None:
+    source = {"file": "a.json", "run": str(uuid4()), "item": 7}
+    session = recorded_session(
+        str(uuid4()), ["A hint."], source=source, closed_at="2026-01-02T03:04:05+00:00"
+    )
+    for address in (f"/trajectories/{session.pk}/export.jsonl", "/trajectories/export.jsonl"):
+        complete, blind = (json.loads(whole(client_of(user).get(address))) for user in (rosa, rita))
+        assert complete["source"] == source
+        assert (blind["source"], blind["closed_at"]) == ({"file": "a.json"}, None)
+        assert blind["tutor"] is None
+        changed = {"events": [], "source": None, "closed_at": None, "tutor": None}
+        assert complete | changed == blind | changed
+    check_record(blind)
+
+
 def test_exports_hold_drafts_decisions_and_guesses(
     automatic: Session, person: PersonFactory, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ import html
 import io
 import json
 import re
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -73,7 +74,7 @@ def test_all_own_submitted_reviews_are_listed_in_pages(
 
     def listed(query: str) -> list[str]:
         table = client.get(f"/review/{query}").content.decode().partition('id="done-heading"')[2]
-        return re.findall(r'<a class="row-link" href="([^"]+)"', table)
+        return re.findall(r'<a class="row-link" href="([^"?]+)\?origin=\w+"', table)
 
     assert listed("?origin=all") == addresses[:2]
     assert 'href="?origin=all&amp;done=2"' in client.get("/review/?origin=all").content.decode()
@@ -103,12 +104,59 @@ def test_the_queue_shows_human_sessions_unless_others_are_chosen(recorded: Sessi
     for origin, session in (("people", human), ("automatic", automatic)):
         _, answer = post(client, "/review/next/", kind="review", origin=origin)
         [held] = Review.objects.filter(session=session)
-        assert answer["address"] == held.get_absolute_url()
+        assert answer["address"] == f"{held.get_absolute_url()}?origin={origin}"
         assert AuditEntry.objects.get(session=session).data["origins"] == origin
         submit(held, reading(session))
     page = client.get("/review/").content.decode()
     assert "Human sessions (0)" in page
     assert "No session is available in this queue." in page
+
+
+def test_reviewers_stay_in_the_queue_that_they_have_chosen(recorded: SessionFactory, rita: User):
+    sessions = [recorded("a") for _ in range(3)]
+    Session.objects.filter(pk__in=[one.pk for one in sessions[1:]]).update(origin=Session.Origin.AUTOMATIC)
+    client, queue = client_of(rita), "/review/?origin=automatic"
+    field = '<input type="hidden" name="origin" value="automatic">'
+
+    def next_review() -> str:
+        _, answer = post(client, "/review/next/", kind="review", origin="automatic")
+        assert answer["address"].endswith("/?origin=automatic")
+        return str(answer["address"])
+
+    def send(address: str, command: str, **form: object) -> dict[str, Any]:
+        page = client.get(address).content.decode()
+        assert page.count(field) == 3, "each form of the page"
+        assert f'href="{queue}"' in page
+        return post(client, f"{address.partition('?')[0]}{command}/", origin="automatic", **form)[1]
+
+    first = next_review()
+    assert send(first, "skip", reason=" ") == {
+        "accepted": False, "message": "Give a reason for skipping this session.", "address": first,
+    }  # fmt: skip
+    assert send(first, "skip", reason="I know it.")["address"] == queue
+    second = next_review()
+    form = {"clause-1": ["A2"], "level-1": "1", "verdict": "compliant"}
+    assert send(second, "submit", **form)["address"] == second
+    page = client.get(second).content.decode()
+    assert "Review next session" in page
+    assert field in page
+    assert f'href="{queue}"' in page
+    _, answer = post(client, "/review/next/", kind="review", origin="automatic")
+    assert (answer["message"], answer["address"]) == ("No session needs your review now.", queue)
+
+
+@pytest.mark.parametrize("state", ["skipped", "withdrawn"])
+def test_the_page_of_a_skipped_or_withdrawn_review_has_no_form(
+    recorded: SessionFactory, rita: User, state: str
+):
+    recorded("Look at the sample.")
+    held = claim(rita)
+    Review.objects.filter(pk=held.pk).update(state=state, slot=None)
+    page = client_of(rita).get(held.get_absolute_url()).content.decode()
+    assert f'<span class="badge">{state}</span>' in page
+    assert "Other reviewers can get the session." in page
+    assert "review-form" not in page
+    assert "reservation" not in page
 
 
 def test_a_plain_form_works_and_keeps_the_chosen_labels(recorded: SessionFactory, rita: User):

@@ -29,7 +29,7 @@ from tutoring.checks.findings import findings_of
 from tutoring.checks.recording import basis_of
 from tutoring.models import Draft, DraftWarning, Finding, Protocol, Review, RuleCheck, Session
 from tutoring.protocols import PRESETS, DraftCheck, freeze, rules_of
-from tutoring.rules.detectors import detectors
+from tutoring.rules.detectors import detect, detectors
 from tutoring.sessions.context import RefusedError
 
 WARNED = "It passes the first two tests."
@@ -93,12 +93,38 @@ def test_message_records_its_check_and_the_drafts_with_findings(session: Session
     assert len(recorded["rule_set_hash"]) == 64
     page = client_of(ada).get(f"/trajectories/{session.pk}/").content.decode()
     assert "See line 1<ins> of it</ins>." in page, "the change from the draft to the message is marked"
-    check(session, WARNED)  # a check that arrives after its message was sent
-    assert not DraftWarning.objects.exists()
     session.reply("Ah.")
     session.say("Go on.")
     later = session.events("message")[-1].data["check"]
     assert (later["drafts"], later["detections"]) == ([], [])
+
+
+def test_a_draft_that_is_written_while_the_model_replies_is_recorded(session: SessionUnderTest):
+    session.say("Try it.", mode="code")
+    check(session, WARNED)
+    session.reply(WRONG)
+    session.say("Go on.")
+    recorded = session.events("message")[-1].data["check"]
+    assert [draft["text"] for draft in recorded["drafts"]] == [WARNED]
+
+
+def test_a_draft_whose_message_is_sent_during_its_check_is_not_recorded_for_the_next_message(
+    session: SessionUnderTest, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as during_the_check:
+
+        def detect_and_send(*arguments: Any) -> Any:
+            during_the_check.undo()
+            session.say("Other words.")
+            return detect(*arguments)
+
+        during_the_check.setattr(checking, "detect", detect_and_send)
+        assert check(session, WARNED)[1] != []
+    assert not DraftWarning.objects.exists()
+    session.reply("Ah.")
+    session.say(WARNED)
+    check(session, WARNED)  # the page checks its text while it sends it
+    assert not DraftWarning.objects.exists()
 
 
 def test_draft_check_keeps_the_draft_that_is_being_typed(session: SessionUnderTest):

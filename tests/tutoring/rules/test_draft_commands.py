@@ -259,10 +259,15 @@ def test_an_admin_trains_compares_and_replaces_the_model(
     assert "Only the model of a finished training can be used or discarded." in press(
         ada, decide, decision="discard"
     )
+    assert "Use version 1001" not in shown
     with django_capture_on_commit_callbacks(execute=True):
         press(ada, f"{PAGE}shipped/")
     assert not settled.exists()
-    actions = ["UseShippedTextModel", "DecideTextModel", "RequestTextModelTraining"]
+    assert "Use version 1001 again…" in page(ada, training.get_absolute_url())
+    with django_capture_on_commit_callbacks(execute=True):
+        press(ada, decide, decision="use")
+    assert load(settled).version == 1001
+    actions = ["DecideTextModel", "UseShippedTextModel", "DecideTextModel", "RequestTextModelTraining"]
     assert list(AuditEntry.objects.filter(person=ada).values_list("action", flat=True)) == actions
 
 

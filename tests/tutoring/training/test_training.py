@@ -96,6 +96,9 @@ def test_the_guided_session_uses_the_practice_student_and_shows_its_progress(
     assert client.get("/training/").content.decode().count(">done<") == 3
     session.ask_and_get(RIGHT)
     session.execute()
+    page = client.get("/training/").content.decode()
+    assert "The session waits for the verdict." in page
+    assert f"/sessions/{session.pk}/" in page
     session.judge()
     assert "The guided session is complete" in client.get("/training/").content.decode()
     for _ in range(3):  # more often than the protocol allows
