@@ -34,6 +34,8 @@ RECORD = {
     "events": [],
 }
 
+FAULT = {"fault": "The judge failed."}
+
 REPLY = dict.fromkeys(
     (
         "code",
@@ -457,6 +459,13 @@ def test_export_names_no_account(session: SessionUnderTest):
                 }
             ),
             "GOOD",
+        ),
+        (
+            "fault.jsonl",
+            json.dumps(
+                RECORD | {"events": [{"seq": 1, "kind": "execution_fault", "data": FAULT, "at": None}]}
+            ),
+            "event 1 .execution_fault.: no execution precedes it",
         ),
         ("when.jsonl", json.dumps(RECORD | {"opened_at": "yesterday"}), "yesterday"),
         (

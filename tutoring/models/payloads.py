@@ -14,7 +14,15 @@ from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+)
 
 import judge
 from tutoring.models.choices import AbandonReason, EventKind, SessionOutcome
@@ -35,7 +43,17 @@ def _parse_moment(value: object) -> object:
 Moment = Annotated[datetime, BeforeValidator(_parse_moment), PlainSerializer(datetime.isoformat)]
 """A time, ISO 8601 in JSON. A time without a zone, as some imported files have, is UTC."""
 
-Count = Annotated[int, Field(ge=0)]
+
+def _parse_zoned_moment(value: object) -> object:
+    return datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+ZonedMoment = Annotated[AwareDatetime, BeforeValidator(_parse_zoned_moment)]
+"""A time with its zone, ISO 8601 in JSON."""
+
+Count = Annotated[int, Field(ge=0, lt=2**31)]
+"""A number that a column of integers can store."""
+
 Seconds = Annotated[float, Field(ge=0)]
 Outcome = Annotated[SessionOutcome, Field(strict=False)]
 Verdict = Annotated[judge.Verdict, Field(strict=False)]
@@ -45,6 +63,13 @@ class Record(BaseModel):
     """A JSON object whose fields are all known. Only fields with a default may be absent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class RuleSetReference(Record):
+    """The version of a rule set, with the hash of its content."""
+
+    version: Count
+    content_hash: Annotated[str, Field(max_length=64)]
 
 
 class Payload(Record):

@@ -113,8 +113,8 @@ class Content:
             MessageLabels(
                 **{
                     **labels,
-                    "clauses": tuple(labels["clauses"]),
-                    "quotes": tuple(Quote(**quote) for quote in labels["quotes"]),
+                    "clauses": tuple(labels.get("clauses", ())),
+                    "quotes": tuple(Quote(**quote) for quote in labels.get("quotes", ())),
                     "reasons": tuple(ClauseReason(**reason) for reason in labels.get("reasons", ())),
                 }
             )

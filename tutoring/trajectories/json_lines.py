@@ -194,7 +194,7 @@ def outcome_claimed(record: dict[str, Any]) -> bool:
 def read_json(content: str, where: str) -> Any:
     """Return the JSON value of a file or a line. Raises TrajectoryError, also for text that no database stores."""
     try:
-        value = json.loads(content)
+        value = json.loads(content, parse_constant=_refuse_constant)
         if _unstorable(value):
             raise TrajectoryError(
                 f"{where}: a text contains a NUL or half of a character, which cannot be stored."
@@ -204,6 +204,10 @@ def read_json(content: str, where: str) -> Any:
     except RecursionError:
         raise TrajectoryError(f"{where}: the JSON is nested too deeply.") from None
     return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _unstorable(value: object) -> bool:
@@ -229,10 +233,8 @@ def read_record(line: str, where: str) -> dict[str, Any]:
     try:
         check_record(record)
         record = _upgraded(record)
-        for review in record["reviews"]:
-            review_records.check_record(review)
-        for check in record["rule_checks"]:
-            check_records.check_record(check, len(record["events"]))
+        review_records.check_records(record["reviews"])
+        check_records.check_records(record["rule_checks"], len(record["events"]))
         for score in record["near_misses"]:
             score_records.check_record(score, record["events"])
     except KeyError as error:

@@ -103,6 +103,8 @@ def import_files(files: list[Path], problems: list[Problem]) -> list[dict[str, A
                 except DifferingRecordError as error:
                     report.append({**about, "place": place, "fault": str(error), "state": "differs"})
                     continue
+                except TrajectoryError as error:
+                    raise TrajectoryError(f"{place}: {error}") from None
                 session = stored or Session.objects.select_related("problem", "protocol").get(pk=record["id"])
                 # Checks in the record were made with its problem, which may be missing here.
                 findings = findings_of(latest_check(session) or check_session(session))
