@@ -284,6 +284,8 @@ class ReplyFinished(Payload):
     masked: list[MaskedPassage] = []
     blocks: list[dict[str, Any]] = []
     """Blocks besides the text that the next request returns to the provider: signed thinking, encrypted reasoning."""
+    calls_broken_off: Count = 0
+    """Calls that failed before any text, which the provider may bill; then the model was called again."""
 
 
 class ReplyRestarted(Payload):
@@ -308,6 +310,8 @@ class ReplyFailed(Payload):
     partial_text: str
     shown_from: Moment | None
     late_by: Seconds | None
+    calls_broken_off: Count = 0
+    """As in `ReplyFinished`, without the last call."""
 
 
 class ExecutionRequested(Payload):
@@ -396,7 +400,8 @@ class ModelDraft(Payload):
     `turn` holds its drafts with the decisions of the guard, null after a failure. `text` is the draft that the page
     offers, blank if the guard refused all drafts, if no reply was an answer, and if the model proposes to execute the
     program (`act`). `error_kind` is the kind of provider error, or "spending_limit"; blank without a failure. `cost` is
-    that of the complete replies in US dollars, null if the price or the tokens are unknown.
+    that of the complete replies in US dollars, null if the price or the tokens are unknown. `calls_broken_off` are the
+    other calls that the provider may bill.
     """
 
     KIND = EventKind.MODEL_DRAFT
@@ -408,6 +413,7 @@ class ModelDraft(Payload):
     turn: TutorTurn | None
     usage: list[TokenUsage]
     cost: Annotated[float, Field(ge=0)] | None
+    calls_broken_off: Count = 0
     error_kind: str = ""
     message: str = ""
 

@@ -98,7 +98,7 @@ def check_records(records: Iterable[Mapping[str, Any]]) -> None:
             raise ValueError(
                 f"review {number}: rule set {rules.version} of the review differs from rule set {rules.version} here"
             )
-        keys = {(rules.version, valid.place), valid.id}
+        keys: set[tuple[int, int] | UUID] = {(rules.version, valid.place), valid.id}
         if not taken.isdisjoint(keys):
             raise ValueError(f"review {number}: another review of the session has its place or its id")
         taken |= keys
