@@ -46,7 +46,7 @@ def find(text: str) -> LanguageModel:
     label, at, version = text.strip().partition("@")
     rows = LanguageModel.objects.filter(label=label)
     if at:
-        found = rows.filter(version=whole_number(version)).first()
+        found = rows.filter(version=whole_number(version) or 0).first()
     else:
         found = rows.order_by("automatic", "-active", "-version").first()
     if found is not None:

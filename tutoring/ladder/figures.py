@@ -161,7 +161,7 @@ def _named_study(text: str) -> Study | None:
     name, at, version = names.pop().partition("@")
     rows = Study.objects.exclude(design_hash="").filter(name=name)
     if at:
-        rows = rows.filter(version=whole_number(version))
+        rows = rows.filter(version=whole_number(version) or 0)
     study = rows.order_by("-version").first()
     if study is None:
         raise LadderError(f"There is no frozen study {name}{at}{version}.")

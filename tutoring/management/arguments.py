@@ -15,7 +15,7 @@ def find_study(text: str) -> Study:
     name, at, version = text.partition("@")
     rows = Study.objects.filter(name=name)
     if at:
-        rows = rows.filter(version=whole_number(version))
+        rows = rows.filter(version=whole_number(version) or 0)
     study = rows.order_by("-version").first()
     if study is None:
         known = ", ".join(f"{one.name}@{one.version}" for one in Study.objects.all()) or "none yet"

@@ -98,7 +98,7 @@ def _requested(request: HttpRequest) -> tuple[EffortFigures | None, str]:
         "wage": _wage(request.GET.get("wage", "")), "sees_all": has_role(person_of(request), Role.ADMIN)
     }  # fmt: skip
     if chosen:
-        study = Study.objects.exclude(design_hash="").filter(pk=whole_number(chosen)).first()
+        study = Study.objects.exclude(design_hash="").filter(pk=whole_number(chosen) or 0).first()
         if study is None:
             raise Http404("There is no such study.")
         options["study"] = study

@@ -116,7 +116,7 @@ def _dataset(name: str) -> Dataset:
 
 def _study(name: str) -> Study:
     title, _, version = name.partition("@")
-    rows = Study.objects.filter(name=title, version=whole_number(version))
+    rows = Study.objects.filter(name=title, version=whole_number(version) or 0)
     if study := rows.first():
         return study
     raise RejudgingError(f"There is no study {name}. Write NAME@VERSION.")

@@ -262,9 +262,9 @@ def study_assignments(request: HttpRequest, study_id: int) -> HttpResponse:
         raise BadRequest("The parameters 'tutor' and 'id' must be numbers.")
     rows = found.assignments.order_by("pk").filter(PASSAGES.get(passage, Q()))
     rows = rows.filter(arm__name=arm) if arm else rows
-    rows = rows.filter(pk=whole_number(one)) if one else rows
+    rows = rows.filter(pk=whole_number(one) or 0) if one else rows
     if tutor:
-        rows = rows.filter(tutor=whole_number(tutor)).exclude(state__in=Assignment.LEFT_OUT)
+        rows = rows.filter(tutor=whole_number(tutor) or 0).exclude(state__in=Assignment.LEFT_OUT)
     chosen = [key for key in rows.values_list("pk", flat=True) if not box or boxes[key] == box]
     page = requested_page(request, chosen)
     shown = found.assignments.select_related("arm", "problem__dataset", "tutor").order_by("pk")
