@@ -25,6 +25,7 @@ from benchmark.providers import (
     find_endpoint,
     parse_model_spec,
 )
+from benchmark.text.numbers import whole_number
 
 LONGEST_LABEL = 80
 _TYPED_PRICES = ("input", "output", "cached_input")
@@ -45,7 +46,7 @@ def find(text: str) -> LanguageModel:
     label, at, version = text.strip().partition("@")
     rows = LanguageModel.objects.filter(label=label)
     if at:
-        found = rows.filter(version=int(version)).first() if version.isdecimal() else None
+        found = rows.filter(version=whole_number(version) or 0).first()
     else:
         found = rows.order_by("automatic", "-active", "-version").first()
     if found is not None:

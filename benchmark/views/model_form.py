@@ -15,6 +15,7 @@ from benchmark.model_calls.catalogue import CatalogueError
 from benchmark.models import LanguageModel
 from benchmark.providers import EFFORTS
 from benchmark.providers.registry import PROVIDERS
+from benchmark.text.numbers import whole_number
 
 _CONTENT: Final = (
     "server", "name", "temperature", "top_p", "max_output_tokens", "seed", "reasoning", "extra", "context_tokens",
@@ -146,7 +147,8 @@ class LanguageModelForm(forms.Form):
     def clean_reasoning(self) -> str | int | None:
         """Return the effort as text or the budget as a number."""
         text = self.cleaned_data["reasoning"].strip()
-        return int(text) if text.isdecimal() else text or None
+        budget = whole_number(text)
+        return text or None if budget is None else budget
 
     def clean(self) -> dict[str, Any]:
         """Check the row as a whole. Its faults are shown above the fields."""

@@ -267,16 +267,22 @@ def test_without_a_draft_the_page_says_why_and_the_tutor_goes_on(
     drafted.say("My own words.")
 
 
-@pytest.mark.parametrize(("case", "unknown"), [("access", 0), ("server", 1), ("bug", 1)])
-def test_ledger_and_effort_agree_on_the_cost_of_a_failed_draft(
-    drafted: SessionUnderTest, case: str, unknown: int
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize(("case", "unknown"), [("access", 0), ("server", 1), ("bug", 1), ("repeated", 1)])
+def test_ledger_and_effort_agree_on_the_cost_of_a_failed_call(
+    drafted: SessionUnderTest, case: str, unknown: int, free: bool
 ) -> None:
-    write(drafted, *FAILURES[case][0])
+    repeated = [ProviderError("server", "broken", retry_after=0), answer()]
+    if free:
+        LanguageModel.objects.filter(spec="openai:a-tutor").update(price={"input": 0.0, "output": 0.0})
+        unknown = 0
+    write(drafted, *(repeated if case == "repeated" else FAILURES[case][0]))
+    cost = round(COST * 1e6) if case == "repeated" and not free else 0
     recorded = DailySpend.objects.filter(model_spec="openai:a-tutor")
     assert sum(row.calls_of_unknown_cost for row in recorded) == unknown
     Reply.objects.update(price={"input": 0.0, "output": 0.0})
     CloseSession(session_id=drafted.pk, person=drafted.tutor, command=uuid4(), reason="Enough.").execute()
-    assert project_effort(drafted.refresh()).microdollars == (None if unknown else 0)
+    assert project_effort(drafted.refresh()).microdollars == (None if unknown else cost)
 
 
 def test_a_provider_that_hangs_ends_after_the_timeout(drafted: SessionUnderTest, settings: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 from django.utils.html import escape
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from accounts.roles import Role
 from benchmark.models import Problem
 from tests.tutoring.dialogues import TALK, SessionUnderTest, start
+from tests.tutoring.review.browsing import client_of
 from tests.tutoring.test_budgets import move
 from tutoring.actions import (
     AskAgain,
@@ -36,6 +38,26 @@ from tutoring.replies.model_answer import ModelAnswer
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import PageCommand, PageView, session_for_tutor, tutor_view
 from tutoring.views.socket import Cursor, SessionConsumer
+
+
+@pytest.mark.parametrize("digits", [30, 5_000])
+def test_numbers_that_no_row_has_are_refused(
+    session: SessionUnderTest, person: Callable[..., User], digits: int
+):
+    """Python reads at most 4,300 digits, and a column of a database holds far fewer."""
+    number = "9" * digits
+    reader = client_of(person("reader", Role.REVIEWER, Role.RESEARCHER, Role.ADMIN))
+    tutor = client_of(session.tutor)
+    pages = [
+        (tutor, f"/sessions/{session.pk}/programs/?old={number}&new={number}"),
+        (reader, f"/review/sessions/{session.pk}/?rule_set={number}"),
+        (reader, f"/review/hints/?placement={number}"),
+        (reader, f"/effort/?study={number}"),
+    ]
+    assert [client.get(address).status_code for client, address in pages] == [404] * len(pages)
+    fields = {"command": str(uuid4()), "mode": "talk", "text": "Hm.", "level": number}
+    assert tutor.post(f"/sessions/{session.pk}/send/", fields).status_code == 400
+
 
 MOVES = st.lists(
     st.sampled_from(

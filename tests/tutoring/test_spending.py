@@ -24,7 +24,7 @@ from benchmark.model_calls.budget import Price, Spending
 from benchmark.model_calls.ledger import Account
 from benchmark.models import DailySpend, LanguageModel, Problem
 from benchmark.providers import Completed, TokenUsage
-from tests.fake_providers import FakeProviders, Script
+from tests.fake_providers import FakeProviders, Script, failure
 from tests.tutoring.dialogues import TALK, SessionUnderTest, model, start
 from tutoring.actions import AskAgain, CloseSession
 from tutoring.checks import model_checking
@@ -242,6 +242,46 @@ async def test_a_queued_reply_that_a_cap_refuses_fails_and_costs_nothing(
         await provider.aclose()
     row = await DailySpend.objects.aget()
     assert (row.calls, row.microdollars) == (1, 11 * 1000 + 7 * 2000)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("status", "unknown"), [(500, 2), (429, 0)])
+async def test_ledger_and_effort_count_repeated_calls_of_a_reply(
+    fake_providers: FakeProviders,
+    person: Callable[..., User],
+    doubling: Problem,
+    status: int,
+    unknown: int,
+) -> None:
+    def queued() -> tuple[SessionUnderTest, ClaimedReply]:
+        protocol = freeze(
+            "at-once",
+            rules_of(Protocol.objects.get(name="usaco-2024")).with_settings(
+                characters_per_second=None, seconds_to_first_word=None
+            ),
+        )
+        tutor = person("tess", Role.TUTOR)
+        session = SessionUnderTest(start(tutor, doubling, protocol, "openai:hidden-model-name"), tutor)
+        LanguageModel.objects.update(price=TYPED)
+        session.say(mode="code")
+        return session, session.claim()
+
+    def check() -> None:
+        row = DailySpend.objects.get()
+        assert (row.calls, row.calls_of_unknown_cost) == (1, unknown)
+        [reply] = session.events(Event.Kind.REPLY)
+        assert reply.data.get("calls_broken_off", 0) == unknown
+        assert effort_after_the_end(session) == (None if unknown else row.microdollars)
+
+    session, claimed = await sync_to_async(queued)()
+    fake_providers.script(failure(status, retry_after="0"), failure(status, retry_after="0"), Script())
+    streamer = Streamer(1)
+    chat = ActiveReply.of(claimed)
+    streamer.active[claimed.pk] = chat
+    await streamer._write(chat)
+    for provider in streamer.providers.values():
+        await provider.aclose()
+    await sync_to_async(check)()
 
 
 MOVES = st.lists(

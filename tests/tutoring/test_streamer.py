@@ -14,7 +14,7 @@ from tutoring.replies.streamer import ActiveReply, Streamer
 async def test_a_wait_that_the_provider_requests_is_in_the_log(
     fake_providers: FakeProviders, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tutoring.replies.streamer.record_call", lambda *_: None)
+    monkeypatch.setattr("tutoring.replies.streamer.record_call", lambda *_, **__: None)
     fake_providers.script(failure(429, retry_after="0"), Script())
     claimed = SimpleNamespace(
         pk=7,

@@ -20,8 +20,9 @@ from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.review.browsing import client_of
 from tests.tutoring.review.readings import recorded_session
 from tutoring.actions import Invalidate
-from tutoring.models import Event, Finding, Reply, RuleCheck, Session
+from tutoring.models import AuditEntry, Event, Finding, Reply, RuleCheck, Session
 from tutoring.review.content import labelled_messages
+from tutoring.sessions.projections import wrong_counters
 from tutoring.trajectories.json_lines import TrajectoryError
 
 RECORD = {
@@ -32,6 +33,8 @@ RECORD = {
     "language": "python",
     "events": [],
 }
+
+FAULT = {"fault": "The judge failed."}
 
 REPLY = dict.fromkeys(
     (
@@ -262,8 +265,10 @@ def test_an_invalidated_dialogue_can_be_imported_again(dialogue: Path, ada: User
 
 def test_the_same_dialogue_under_a_name_with_another_outcome_is_refused(dialogue: Path):
     imported(dialogue)
-    with pytest.raises(CommandError, match="states another outcome"):
-        imported(dialogue.rename(dialogue.with_stem("bronze_precutoff_doubling_SUCCESS2")))
+    [row] = imported(dialogue.rename(dialogue.with_stem("bronze_precutoff_doubling_SUCCESS2")))
+    assert row["state"] == "differs"
+    assert "states another outcome" in row["fault"]
+    assert Session.objects.get().outcome == Session.Outcome.NOT_SOLVED
 
 
 def test_claimed_outcome_is_shown_as_claimed_everywhere(
@@ -326,9 +331,60 @@ def wipe() -> None:
 
 def test_a_record_with_other_content_is_refused_with_instructions(db: None):
     recorded_session(str(UUID(int=1)), ["Look."])
-    with pytest.raises(TrajectoryError, match=r"leave that file out.*on a new site.*invalidate"):
+    with pytest.raises(TrajectoryError, match=r"exists with other content.*on a new site.*invalidate"):
         recorded_session(str(UUID(int=1)), ["Look again."])
     assert Session.objects.get().events.count() == 2
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_later_export_continues_an_imported_session(session: SessionUnderTest, ada: User, tmp_path: Path):
+    """A session that was open, then closed, debriefed and invalidated at its site; the older export changes nothing."""
+    files = [tmp_path / name for name in ("open.jsonl", "closed.jsonl", "invalidated.jsonl")]
+    session.ask_and_get(RIGHT)
+    files[0].write_text(run("export_trajectories", "--format", "jsonl"))
+    session.execute()
+    session.judge()
+    session.say("Well done.", mode="debrief")
+    session.reply("Thanks.")
+    run("check_rules")
+    files[1].write_text(run("export_trajectories", "--format", "jsonl"))
+    Invalidate(session_id=session.pk, person=ada, command=uuid4(), reason="A test.").execute()
+    files[2].write_text(run("export_trajectories", "--format", "jsonl"))
+    AuditEntry.objects.all().delete()
+    wipe()
+    for file in files:
+        assert imported(file)[0]["state"] == "imported"
+        assert imported(file)[0]["state"] == "unchanged"
+    exported = [json.loads(text) for text in (run("export_trajectories"), files[2].read_text())]
+    for record in exported:
+        record.pop("rule_checks")  # the open session was checked here too
+    assert exported[0] == exported[1]
+    stored = Session.objects.get()
+    assert (stored.state, stored.outcome, stored.invalidated) == ("closed", "solved", True)
+    assert (stored.executions, wrong_counters()) == (1, [])
+    assert imported(files[0])[0]["state"] == "unchanged"
+    assert Session.objects.get().invalidated
+
+
+def test_record_that_contradicts_a_session_is_named_and_the_rest_imported(
+    session: SessionUnderTest, ada: User, tmp_path: Path
+):
+    session.ask_and_get(WRONG)
+    file = tmp_path / "all.jsonl"
+    record = json.loads(run("export_trajectories", "--format", "jsonl"))
+    file.write_text(json.dumps(record) + "\n")
+    wipe()
+    imported(file)
+    Invalidate(session_id=UUID(record["id"]), person=ada, command=uuid4(), reason="A test.").execute()
+    further = {"seq": len(record["events"]) + 1, "kind": "stop", "version": 2, "by": "", "at": None}
+    continued = record | {"events": [*record["events"], further | {"data": {"reply": None}}]}
+    other = record | {"id": str(UUID(int=7))}
+    file.write_text("".join(json.dumps(one) + "\n" for one in (continued, other)))
+    out = run("import_trajectories", str(file))
+    assert f"all.jsonl, line 1: not imported, session {record['id']} exists with other content" in out
+    assert [row["state"] for row in imported(file)] == ["differs", "unchanged"]
+    assert Session.objects.get(pk=record["id"]).invalidated
+    assert Session.objects.count() == 2
 
 
 def test_export_names_no_account(session: SessionUnderTest):
@@ -403,6 +459,13 @@ def test_export_names_no_account(session: SessionUnderTest):
                 }
             ),
             "GOOD",
+        ),
+        (
+            "fault.jsonl",
+            json.dumps(
+                RECORD | {"events": [{"seq": 1, "kind": "execution_fault", "data": FAULT, "at": None}]}
+            ),
+            "event 1 .execution_fault.: no execution precedes it",
         ),
         ("when.jsonl", json.dumps(RECORD | {"opened_at": "yesterday"}), "yesterday"),
         (

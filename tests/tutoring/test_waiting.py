@@ -117,7 +117,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, float]]:
     """The calls that the streamer records, each with the seconds until the reply is given up."""
     calls: list[tuple[int, float]] = []
     monkeypatch.setattr(
-        streamer_module, "record_call", lambda _claimed, call, left: calls.append((call, left))
+        streamer_module, "record_call", lambda _claimed, call, left, **_: calls.append((call, left))
     )
     monkeypatch.setattr(streamer_module, "restart_reply", lambda claimed, _reason, _text: claimed)
     return calls
@@ -198,7 +198,7 @@ def test_page_without_a_schedule_shows_the_call_and_the_time_left(open_session: 
     waiting = status_from_socket(open_session)["wait"]
     assert (waiting["call"], waiting["calls"], waiting["limit"]) == (1, RetryPolicy.attempts, 180)
     assert 170 < waiting["gives_up_in"] <= 180
-    record_call(claimed, 2, 40.0)
+    record_call(claimed, 2, 40.0, broken_off=False)
     waiting = status_from_socket(open_session)["wait"]
     assert waiting["call"] == 2
     assert 35 < waiting["gives_up_in"] <= 40
@@ -219,7 +219,7 @@ def test_page_is_told_of_each_call_unless_it_is_blind(
     assert told() == 1
     claimed = held.claim()
     assert told() == (0 if blind else 1)
-    record_call(claimed, 2, 40.0)
+    record_call(claimed, 2, 40.0, broken_off=False)
     assert told() == (0 if blind else 1)
     assert told() == 0
 
@@ -244,7 +244,7 @@ def test_status_is_not_older_than_the_events_it_follows(session: SessionUnderTes
 def test_blind_page_shows_its_schedule_and_nothing_else(session: SessionUnderTest):
     session.say()
     claimed = session.claim()
-    record_call(claimed, 2, 40.0)
+    record_call(claimed, 2, 40.0, broken_off=False)
     waiting = status_from_socket(session)["wait"]
     assert 15 < waiting.pop("due_in") <= 20
     assert set(waiting.values()) == {None}

@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, Self
+
+from pydantic import Field, ValidationError, model_validator
 
 from tutoring.models import Event, Finding, RuleCheck, Session
+from tutoring.models.payloads import Count, Record, RuleSetReference, ZonedMoment, describe_faults
 
-_CHECK = {"rule_set", "detectors", "basis", "model", "prompt_hash", "checked_at", "findings"}
-_TEXTS: dict[str, int | None] = {"clause": 20, "detector": 40, "explanation": 300, "quote": None}
-_NUMBERS = ("event", "version", "start", "end")
+
+class FindingRecord(Record):
+    """A finding: characters `start` to `end` (excluded) of an event; 0 to 0 is the whole event."""
+
+    event: Annotated[Count, Field(ge=1)]
+    clause: Annotated[str, Field(max_length=20)]
+    detector: Annotated[str, Field(max_length=40)]
+    version: Count
+    start: Count
+    end: Count
+    quote: str
+    explanation: Annotated[str, Field(max_length=300)]
+    weight: Annotated[float, Field(ge=0, le=1)]
+    counts: dict[str, Count]
+
+    @model_validator(mode="after")
+    def _check_passage(self) -> Self:
+        if self.end < self.start:
+            raise ValueError("must not end before its start")
+        return self
+
+
+class CheckRecord(Record):
+    """A check of a session under a rule set. `detectors` holds the version of each detector by its name."""
+
+    rule_set: RuleSetReference
+    detectors: dict[str, Count]
+    basis: Annotated[str, Field(max_length=64)]
+    model: Annotated[str, Field(max_length=200)]
+    prompt_hash: Annotated[str, Field(max_length=64)]
+    checked_at: ZonedMoment
+    findings: list[FindingRecord]
+
+
+_OF_FINDING = tuple(name for name in FindingRecord.model_fields if name != "event")
 
 
 def recorded_checks(session: Session) -> list[RuleCheck]:
@@ -32,10 +67,7 @@ def to_records(checks: Iterable[RuleCheck], events: Iterable[Event]) -> list[dic
             "findings": [
                 {
                     "event": seqs[finding.event_id],
-                    **{
-                        key: getattr(finding, key)
-                        for key in (*_TEXTS, "version", "start", "end", "weight", "counts")
-                    },
+                    **{key: getattr(finding, key) for key in _OF_FINDING},
                 }
                 for finding in sorted(check.findings.all(), key=lambda finding: finding.pk)
             ],
@@ -44,31 +76,18 @@ def to_records(checks: Iterable[RuleCheck], events: Iterable[Event]) -> list[dic
     ]
 
 
-def check_record(record: dict[str, Any], events: int) -> None:
-    """Raise KeyError, TypeError or ValueError for a malformed check. `events` is the number of the session's events."""
-    if missing := _CHECK - record.keys():
-        raise ValueError(f"a check lacks {', '.join(sorted(missing))}")
-    if type(record["rule_set"]["version"]) is not int or not isinstance(record["detectors"], dict):
-        raise TypeError("a check must name the version of its rule set and its detectors")
-    for key, most in (("basis", 64), ("model", 200), ("prompt_hash", 64)):
-        _check_text(record[key], most, f"{key} of a check")
-    _check_text(record["rule_set"]["content_hash"], 64, "the hash of a check's rule set")
-    if datetime.fromisoformat(record["checked_at"]).tzinfo is None:
-        raise ValueError("the time of a check needs a time zone")
-    for finding in record["findings"]:
-        for key, longest in _TEXTS.items():
-            _check_text(finding[key], longest, f"{key} of a finding")
-        if not all(type(finding[key]) is int and finding[key] >= 0 for key in _NUMBERS):
-            raise ValueError(f"{', '.join(_NUMBERS)} of a finding must be whole numbers, 0 or greater")
-        if not 1 <= finding["event"] <= events:
-            raise ValueError(f"a finding names event {finding['event']}, but the session has {events} events")
-        if type(finding["weight"]) not in (int, float) or not isinstance(finding["counts"], dict):
-            raise TypeError("a finding needs a number as weight and an object as counts")
-
-
-def _check_text(value: object, longest: int | None, name: str) -> None:
-    if not isinstance(value, str) or (longest is not None and len(value) > longest):
-        raise ValueError(f"{name} must be a text" + (f" of at most {longest} characters" if longest else ""))
+def check_records(records: Iterable[Mapping[str, Any]], events: int) -> None:
+    """Raise ValueError for a malformed check. `events` is the number of the session's events."""
+    for number, record in enumerate(records, start=1):
+        try:
+            valid = CheckRecord.model_validate(record)
+        except ValidationError as error:
+            raise ValueError(f"rule check {number}: {describe_faults(error, CheckRecord)}") from None
+        for finding in valid.findings:
+            if finding.event > events:
+                raise ValueError(
+                    f"rule check {number}: a finding names event {finding.event}, but the session has {events} events"
+                )
 
 
 def store_records(session: Session, records: list[dict[str, Any]]) -> int:

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from django.db.models import QuerySet
 
-from benchmark.model_calls.budget import Spending
-from benchmark.models.spending import MICRO
+from benchmark.model_calls.budget import Price, Spending
+from benchmark.model_calls.ledger import Account
 from tutoring.effort.minutes import active_time
 from tutoring.models import DraftCheckRequest, Event, Reply, Session, SessionEffort
 from tutoring.models.payloads import ModelDraft, ReplyFailed, ReplyFinished, ReplyRestarted, TokenUsage
 from tutoring.sessions.spending import account_of_reply, may_be_billed
 
-VERSION = 2
+VERSION = 3
 """The version of the derivation. With a new version, workers derive all rows again."""
 
 AT_ONCE = 20
@@ -62,7 +62,7 @@ def project_effort(session: Session) -> SessionEffort:
 def _microdollars(session: Session, events: Sequence[Event]) -> int | None:
     """Return the cost of the session's draft checks, model drafts, and replies outside the debrief; None: unknown."""
     checks = session.draft_check_requests.exclude(state=DraftCheckRequest.State.WAITING)
-    costs = [*checks.values_list("microdollars", flat=True), *_costs_of_drafts(events)]
+    costs = [*checks.values_list("microdollars", flat=True), *_costs_of_drafts(session, events)]
     replies = {reply.pk: reply for reply in Reply.objects.filter(session=session)}
     for key, call in _calls_for_replies(events):
         reply = replies.get(key or 0)
@@ -70,13 +70,22 @@ def _microdollars(session: Session, events: Sequence[Event]) -> int | None:
     return None if None in costs else sum(cost or 0 for cost in costs)
 
 
-def _costs_of_drafts(events: Sequence[Event]) -> Iterator[int | None]:
-    """Yield the micro-dollars of each model draft; None: unknown."""
+def _costs_of_drafts(session: Session, events: Sequence[Event]) -> Iterator[int | None]:
+    """Yield the micro-dollars of each call for a model draft, as the ledger counts it; None: unknown."""
+    requests = {row.request.seq: row for row in session.draft_requests.select_related("request")}
     for event in events:
-        if event.kind == Event.Kind.MODEL_DRAFT:
-            draft = event.payload_as(ModelDraft)
-            broken_off = draft.error_kind and may_be_billed(draft.error_kind)
-            yield None if draft.cost is None or broken_off else round(draft.cost * MICRO)
+        if event.kind != Event.Kind.MODEL_DRAFT:
+            continue
+        draft = event.payload_as(ModelDraft)
+        price = requests[draft.request].price
+        account = Account("", Price(**price) if price else None)  # only the price counts
+        yield from (account.microdollars(_call(usage)) for usage in draft.usage)
+        if draft.calls_broken_off:
+            yield account.microdollars(Spending(calls_broken_off=draft.calls_broken_off))
+
+
+def _call(usage: TokenUsage) -> Spending:
+    return Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
 
 
 def _calls_for_replies(events: Sequence[Event]) -> Iterator[tuple[int | None, Spending]]:
@@ -84,12 +93,13 @@ def _calls_for_replies(events: Sequence[Event]) -> Iterator[tuple[int | None, Sp
     for event in events:
         if event.out_of_protocol:
             continue
-        match event.payload:
+        payload = event.payload
+        match payload:
+            case ReplyFinished(calls_broken_off=count) | ReplyFailed(calls_broken_off=count) if count:
+                yield payload.reply, Spending(calls_broken_off=count)
+        match payload:
             case ReplyFinished(reply=key, usage=TokenUsage() as usage):
-                yield (
-                    key,
-                    Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens),
-                )
+                yield key, _call(usage)
             case ReplyFinished(reply=key) | ReplyRestarted(reply=key):
                 yield key, Spending(calls_broken_off=1)
             case ReplyFailed() as failed if may_be_billed(failed.error_kind, failed.partial_text):

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from benchmark.methods import SettingsError
 from benchmark.models import Run
+from benchmark.text.numbers import whole_number
 from tutoring.arms.figures.rows import (
     PEOPLE,
     ArmsError,
@@ -161,7 +162,7 @@ def _named_study(text: str) -> Study | None:
     name, at, version = names.pop().partition("@")
     rows = Study.objects.exclude(design_hash="").filter(name=name)
     if at:
-        rows = rows.filter(version=int(version)) if version.isdecimal() else rows.none()
+        rows = rows.filter(version=whole_number(version) or 0)
     study = rows.order_by("-version").first()
     if study is None:
         raise LadderError(f"There is no frozen study {name}{at}{version}.")

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandError
 
+from benchmark.text.numbers import whole_number
 from tutoring.models import Session, Study
 
 
@@ -14,7 +15,7 @@ def find_study(text: str) -> Study:
     name, at, version = text.partition("@")
     rows = Study.objects.filter(name=name)
     if at:
-        rows = rows.filter(version=int(version)) if version.isdecimal() else rows.none()
+        rows = rows.filter(version=whole_number(version) or 0)
     study = rows.order_by("-version").first()
     if study is None:
         known = ", ".join(f"{one.name}@{one.version}" for one in Study.objects.all()) or "none yet"

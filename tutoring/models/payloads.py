@@ -14,7 +14,15 @@ from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+)
 
 import judge
 from tutoring.models.choices import AbandonReason, EventKind, SessionOutcome
@@ -35,7 +43,17 @@ def _parse_moment(value: object) -> object:
 Moment = Annotated[datetime, BeforeValidator(_parse_moment), PlainSerializer(datetime.isoformat)]
 """A time, ISO 8601 in JSON. A time without a zone, as some imported files have, is UTC."""
 
-Count = Annotated[int, Field(ge=0)]
+
+def _parse_zoned_moment(value: object) -> object:
+    return datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+ZonedMoment = Annotated[AwareDatetime, BeforeValidator(_parse_zoned_moment)]
+"""A time with its zone, ISO 8601 in JSON."""
+
+Count = Annotated[int, Field(ge=0, lt=2**31)]
+"""A number that a column of integers can store."""
+
 Seconds = Annotated[float, Field(ge=0)]
 Outcome = Annotated[SessionOutcome, Field(strict=False)]
 Verdict = Annotated[judge.Verdict, Field(strict=False)]
@@ -45,6 +63,13 @@ class Record(BaseModel):
     """A JSON object whose fields are all known. Only fields with a default may be absent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class RuleSetReference(Record):
+    """The version of a rule set, with the hash of its content."""
+
+    version: Count
+    content_hash: Annotated[str, Field(max_length=64)]
 
 
 class Payload(Record):
@@ -259,6 +284,8 @@ class ReplyFinished(Payload):
     masked: list[MaskedPassage] = []
     blocks: list[dict[str, Any]] = []
     """Blocks besides the text that the next request returns to the provider: signed thinking, encrypted reasoning."""
+    calls_broken_off: Count = 0
+    """Calls that failed before any text, which the provider may bill; then the model was called again."""
 
 
 class ReplyRestarted(Payload):
@@ -283,6 +310,8 @@ class ReplyFailed(Payload):
     partial_text: str
     shown_from: Moment | None
     late_by: Seconds | None
+    calls_broken_off: Count = 0
+    """As in `ReplyFinished`, without the last call."""
 
 
 class ExecutionRequested(Payload):
@@ -372,7 +401,7 @@ class ModelDraft(Payload):
     offers, masked if the protocol hides the model. It is blank if the guard refused all drafts, if no reply was an
     answer, and if the model proposes to execute the program (`act`). `error_kind` is the kind of provider error, or
     "spending_limit"; blank without a failure. `cost` is that of the complete replies in US dollars, null if the price
-    or the tokens are unknown.
+    or the tokens are unknown. `calls_broken_off` are the other calls that the provider may bill.
     """
 
     KIND = EventKind.MODEL_DRAFT
@@ -384,6 +413,7 @@ class ModelDraft(Payload):
     turn: TutorTurn | None
     usage: list[TokenUsage]
     cost: Annotated[float, Field(ge=0)] | None
+    calls_broken_off: Count = 0
     error_kind: str = ""
     message: str = ""
 

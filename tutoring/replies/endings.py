@@ -92,6 +92,7 @@ def finish_reply(claimed: ClaimedReply, answer: ModelAnswer, *, stopped: bool = 
             late_by=late_by,
             # The blocks of a stopped reply belong to text that the tutor has not seen.
             blocks=[dict(block) for block in completed.blocks] if completed and not stopped else [],
+            calls_broken_off=answer.calls_broken_off,
             phase=message.payload.phase,
         )
         append_event(session, payload)
@@ -167,6 +168,7 @@ def fail_row(
         partial_text=answer.text or shown_text(reply, reply.attempt),
         shown_from=shown_from,
         late_by=late_by,
+        calls_broken_off=answer.calls_broken_off,
         phase=reply.message.payload.phase,
     )
     append_event(session, payload)

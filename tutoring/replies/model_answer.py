@@ -18,6 +18,8 @@ class ModelAnswer:
     ended_at: str | None = None
     """When the last text arrived, or when the request failed."""
     completed: Completed | None = None
+    calls_broken_off: int = 0
+    """Calls that failed before any text, and that the provider may bill. They are in the ledger."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain JSON values."""

@@ -91,6 +91,8 @@ class _Outcome:
 
     answer: TutorAnswer | None = None
     turn: TutorTurn | None = None
+    calls_broken_off: int = 0
+    """Calls after the last complete reply that may be billed."""
     error_kind: str = ""
     message: str = ""
 
@@ -101,6 +103,7 @@ class _Calls:
 
     draft: ClaimedDraft
     open_provider: OpenProvider
+    outcome: _Outcome
     read: int = field(default=0)
 
     async def request(self, prompt: Prompt) -> str:
@@ -125,6 +128,7 @@ class _Calls:
             broken_off += not isinstance(error, ProviderError) or may_be_billed(error.kind)
             raise
         finally:
+            self.outcome.calls_broken_off = broken_off if reply is None else 0
             await asyncio.shield(sync_to_async(_store_call)(draft, reply, broken_off))
         self.read += 1
         return reply.text
@@ -153,36 +157,36 @@ async def write_draft(claimed: DraftRequest, open_provider: OpenProvider) -> Non
 
 async def _outcome(claimed: DraftRequest, open_provider: OpenProvider) -> _Outcome | None:
     """Return the draft or its failure; None if it is no longer needed."""
+    outcome = _Outcome()
     try:
         async with asyncio.timeout(settings.REPLY_TIMEOUT):
             draft = await sync_to_async(_read)(claimed)
-            turn = Turn(
-                _Calls(draft, open_provider).request, draft.conduct, draft.rules, draft.view, draft.context
-            )
-            return _Outcome(*await turn.decide())
+            calls = _Calls(draft, open_provider, outcome)
+            turn = Turn(calls.request, draft.conduct, draft.rules, draft.view, draft.context)
+            outcome.answer, outcome.turn = await turn.decide()
     except _DroppedError:
         await sync_to_async(claimed.end)(DraftRequest.State.DROPPED)
         return None
     except (CapReachedError, TimeoutError, ProviderError, CatalogueError, ModelSpecError) as error:
-        return _failure(error)
+        outcome.error_kind, outcome.message = _failure(error)
     except DatabaseError:
         raise
     except Exception as error:
         logger.exception("model draft %s failed", claimed.pk)
-        return _Outcome(error_kind="unknown", message=f"{type(error).__name__} in the streamer")
+        outcome.error_kind, outcome.message = "unknown", f"{type(error).__name__} in the streamer"
+    return outcome
 
 
-def _failure(error: Exception) -> _Outcome:
-    """Return the outcome of a turn without a draft."""
+def _failure(error: Exception) -> tuple[str, str]:
+    """Return kind and message of the error that ended a turn without a draft."""
     match error:
         case CapReachedError():
-            return _Outcome(error_kind=SPENDING_LIMIT, message=str(error))
+            return SPENDING_LIMIT, str(error)
         case TimeoutError():
-            waited = f"no draft after {settings.REPLY_TIMEOUT} s (REPLY_TIMEOUT)"
-            return _Outcome(error_kind="timeout", message=waited)
+            return "timeout", f"no draft after {settings.REPLY_TIMEOUT} s (REPLY_TIMEOUT)"
         case ProviderError():
-            return _Outcome(error_kind=error.kind, message=error.message)
-    return _Outcome(error_kind="configuration", message=str(error))
+            return error.kind, error.message
+    return "configuration", str(error)
 
 
 @contextlib.asynccontextmanager
@@ -275,7 +279,7 @@ def _store_call(draft: ClaimedDraft, reply: ModelReply | None, broken_off: int) 
     if reply is not None:
         usage = reply.usage
         calls.append(Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens))
-        draft.row.replies.append({"text": reply.text, "usage": asdict(usage)})
+        draft.row.replies.append({"text": reply.text, "usage": asdict(usage), "calls_broken_off": broken_off})
         draft.row.claimed().update(replies=draft.row.replies)
     ledger.record(draft.account, calls)
 
@@ -302,6 +306,8 @@ def _finish(claimed: DraftRequest, outcome: _Outcome) -> None:
             turn=outcome.turn,
             usage=usage,
             cost=_cost(row, usage),
+            calls_broken_off=outcome.calls_broken_off
+            + sum(reply.get("calls_broken_off", 0) for reply in row.replies),
             error_kind=outcome.error_kind,
             message=outcome.message,
         ),

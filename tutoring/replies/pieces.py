@@ -10,9 +10,12 @@ from django.db import transaction
 from django.db.models import Manager, QuerySet
 from django.utils import timezone
 
+from benchmark.model_calls import ledger
+from benchmark.model_calls.budget import Spending
 from tutoring.models import Reply, ReplyDelta
 from tutoring.notifications import notify_session
 from tutoring.replies.claimed_reply import ClaimedReply
+from tutoring.sessions.spending import account_of_reply
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,15 @@ def _ours(replies: QuerySet[Reply] | Manager[Reply], pairs: dict[int, int]) -> t
     return {pk for pk, stop in mine.items() if stop}, set(pairs) - set(mine)
 
 
-def record_call(claimed: ClaimedReply, call: int, seconds: float) -> None:
-    """Store the number of the next call of the provider, and that the reply fails after `seconds` without new text."""
+def record_call(claimed: ClaimedReply, call: int, seconds: float, *, broken_off: bool) -> None:
+    """Store the number of the next call of the provider, and that the reply fails after `seconds` without new text.
+
+    `broken_off` says whether the call before it failed without any text and may be billed. Its cost is unknown.
+    """
     gives_up_at = timezone.now() + timedelta(seconds=seconds)
     held = Reply.objects.filter(pk=claimed.pk, attempt=claimed.attempt, state=Reply.State.STREAMING)
-    held.update(calls=call, gives_up_at=gives_up_at)
+    with transaction.atomic():
+        if held.update(calls=call, gives_up_at=gives_up_at) and broken_off:
+            reply = held.select_related("session").get()
+            ledger.record(account_of_reply(reply.session, reply), [Spending(calls_broken_off=1)])
     notify_session(claimed.session_id)

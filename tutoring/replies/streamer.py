@@ -53,7 +53,7 @@ from tutoring.replies.endings import fail_reply, finish_reply, persist_answer
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.model_drafts import claim_drafts, write_draft
 from tutoring.replies.pieces import Delta, append_deltas, record_call
-from tutoring.sessions.spending import NOT_CALLED, SPENDING_LIMIT
+from tutoring.sessions.spending import NOT_CALLED, SPENDING_LIMIT, may_be_billed
 
 logger = logging.getLogger(__name__)
 
@@ -99,6 +99,10 @@ class ActiveReply:
     """Characters of text and reasoning that the best call has brought. Only more of them are progress."""
     failure: str = ""
     """Message of the last failed call."""
+    broken_off: bool = False
+    """Whether the last failed call may be billed and is not counted yet."""
+    restarted_by: ProviderError | None = None
+    """The error after which the reply began again. The restart counts its call."""
     seq: int = 0
     task: asyncio.Task[None] | None = None
     stopping: bool = False
@@ -381,8 +385,10 @@ class Streamer:
     async def _pause(self, reply: ActiveReply, limit: asyncio.Timeout, seconds: float) -> None:
         """Store the number of the next call and the time at which the reply is given up, then wait."""
         reply.calls += 1
+        reply.answer.calls_broken_off += reply.broken_off
         left = (limit.when() or 0.0) - asyncio.get_running_loop().time()
-        await self._stored_without_limit(limit, partial(record_call, reply.claimed, reply.calls, left))
+        record = partial(record_call, reply.claimed, reply.calls, left, broken_off=reply.broken_off)
+        await self._stored_without_limit(limit, record)
         await asyncio.sleep(seconds)
 
     async def _restart(self, reply: ActiveReply, limit: asyncio.Timeout, error: ProviderError) -> None:
@@ -394,7 +400,8 @@ class Streamer:
                 reply.lost = True
                 raise asyncio.CancelledError
             reply.claimed = claimed
-            reply.answer = ModelAnswer()
+            reply.answer = ModelAnswer(calls_broken_off=reply.answer.calls_broken_off)
+            reply.restarted_by = error
             reply.pending = ""
             reply.seq = 0
 
@@ -486,6 +493,7 @@ class Streamer:
 
 def _on_wait(reply: ActiveReply, seconds: float, error: ProviderError) -> None:
     reply.failure = error.message
+    reply.broken_off = error is not reply.restarted_by and may_be_billed(error.kind)
     logger.warning(
         "reply %s waits %.0f seconds before its model is called again: %s",
         reply.claimed.pk,

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.http import QueryDict
 
+from benchmark.text.numbers import whole_number
 from tutoring.models import Event, Review, Session
 from tutoring.models.payloads import MessageSent
 from tutoring.rules import RuleSet
@@ -113,8 +114,8 @@ class Content:
             MessageLabels(
                 **{
                     **labels,
-                    "clauses": tuple(labels["clauses"]),
-                    "quotes": tuple(Quote(**quote) for quote in labels["quotes"]),
+                    "clauses": tuple(labels.get("clauses", ())),
+                    "quotes": tuple(Quote(**quote) for quote in labels.get("quotes", ())),
                     "reasons": tuple(ClauseReason(**reason) for reason in labels.get("reasons", ())),
                 }
             )
@@ -190,10 +191,10 @@ def read_form(
 def _number(value: str) -> int | None:
     if not value:
         return None
-    try:
-        return int(value)
-    except ValueError:
-        raise MalformedContentError(f"{value!r} is not a whole number.") from None
+    number = whole_number(value)
+    if number is None:
+        raise MalformedContentError(f"{value[:20]!r} is not a whole number.")
+    return number
 
 
 def _unix_lines(value: str) -> str:
@@ -205,7 +206,7 @@ def _quote(value: str, text: str) -> Quote:
         data = json.loads(value)
         start, end = int(data["start"]), int(data["end"])
         clause = str(data["clause"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise MalformedContentError("A quote must be JSON with clause, start and end.") from None
     return Quote(clause, start, end, text[start:end], text[max(0, start - PREFIX) : max(0, start)])
 

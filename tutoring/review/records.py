@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from pydantic import Field, ValidationError
+
 from tutoring.models import Review, Session
+from tutoring.models.payloads import Count, Record, RuleSetReference, ZonedMoment, describe_faults
 from tutoring.review.actions import record_review_outcome
-from tutoring.review.content import Content, labelled_messages, validate_content
+from tutoring.review.content import (
+    Content,
+    MalformedContentError,
+    labelled_messages,
+    missing_labels,
+    validate_content,
+)
 from tutoring.rules import rule_set
 
-KEYS = {
-    "id", "rule_set", "place", "by", "content", "findings_first", "opened_at", "submitted_at", "active_seconds",
-}  # fmt: skip
+
+class ReviewRecord(Record):
+    """A submitted review. `place` is the slot."""
+
+    id: UUID
+    rule_set: RuleSetReference
+    place: Literal[1, 2, 3]
+    by: Annotated[str, Field(min_length=1, max_length=80)]
+    content: Content
+    findings_first: bool
+    opened_at: ZonedMoment
+    submitted_at: ZonedMoment
+    active_seconds: Count
 
 
 class ReviewConflictError(ValueError):
@@ -65,31 +85,30 @@ def to_records(reviews: Iterable[Review]) -> list[dict[str, Any]]:
     ]
 
 
-def check_record(record: dict[str, Any]) -> None:
-    """Raise KeyError, TypeError or ValueError for a malformed review."""
-    if missing := KEYS - record.keys():
-        raise ValueError(f"a review lacks {', '.join(sorted(missing))}")
-    UUID(record["id"])
-    rules = rule_set(record["rule_set"]["version"])
-    if rules.content_hash != record["rule_set"]["content_hash"]:
-        raise ValueError(f"rule set {rules.version} of the review differs from rule set {rules.version} here")
-    if record["place"] not in (*Review.INDEPENDENT, Review.ADJUDICATION):
-        raise ValueError("the place of a review must be 1, 2 or 3")
-    if not isinstance(record["by"], str) or not 0 < len(record["by"]) <= 80:
-        raise ValueError("the reviewer must be a text of 1 to 80 characters")
-    if type(record["active_seconds"]) is not int or record["active_seconds"] < 0:
-        raise ValueError("active_seconds of a review must be a whole number, 0 or greater")
-    for moment in (record["opened_at"], record["submitted_at"]):
-        if datetime.fromisoformat(moment).tzinfo is None:
-            raise ValueError("the times of a review need a time zone")
-    Content.from_json(record["content"])
+def check_records(records: Iterable[Mapping[str, Any]]) -> None:
+    """Raise ValueError for a malformed review, and for two reviews in one slot or with one id."""
+    taken: set[tuple[int, int] | UUID] = set()
+    for number, record in enumerate(records, start=1):
+        try:
+            valid = ReviewRecord.model_validate_json(json.dumps(record))
+        except ValidationError as error:
+            raise ValueError(f"review {number}: {describe_faults(error, ReviewRecord)}") from None
+        rules = rule_set(valid.rule_set.version)
+        if rules.content_hash != valid.rule_set.content_hash:
+            raise ValueError(
+                f"review {number}: rule set {rules.version} of the review differs from rule set {rules.version} here"
+            )
+        keys: set[tuple[int, int] | UUID] = {(rules.version, valid.place), valid.id}
+        if not taken.isdisjoint(keys):
+            raise ValueError(f"review {number}: another review of the session has its place or its id")
+        taken |= keys
 
 
 def store_records(session: Session, records: list[dict[str, Any]]) -> int:
     """Store the validated reviews of a locked or new session that are new to this database. Return their number.
 
-    Raise ReviewConflictError if another review occupies the slot. Raise MalformedContentError for labels that do not
-    match the session.
+    Raise ReviewConflictError if another review occupies the slot, or if another session has a review with the id. Raise
+    MalformedContentError for labels that do not match the session or are incomplete.
     """
     known = {str(review.pk): review for review in session.reviews.all()}
     occupied = {
@@ -97,10 +116,14 @@ def store_records(session: Session, records: list[dict[str, Any]]) -> int:
     }
     messages = labelled_messages(session)
     new = [record for record in records if record["id"] not in known]
+    for other in Review.objects.filter(pk__in=[record["id"] for record in new]):
+        raise ReviewConflictError(f"review {other.pk} belongs to session {other.session_id} here")
     for record in new:
         version, content = record["rule_set"]["version"], Content.from_json(record["content"])
         adjudicates = record["place"] == Review.ADJUDICATION
         validate_content(content, messages, rule_set(version), adjudicates=adjudicates)
+        if missing := missing_labels(content, messages, rule_set(version)):
+            raise MalformedContentError(f"Review {record['id']} is incomplete. {' '.join(missing[:3])}")
         if (version, record["place"]) in occupied:
             raise ReviewConflictError(
                 f"place {record['place']} of session {session.pk} has another review here"
@@ -117,7 +140,7 @@ def store_records(session: Session, records: list[dict[str, Any]]) -> int:
             state=Review.State.SUBMITTED,
             content=content.to_json(),
             verdict=content.verdict,
-            findings_first=bool(record["findings_first"]),
+            findings_first=record["findings_first"],
             opened_at=datetime.fromisoformat(record["opened_at"]),
             saved_at=datetime.fromisoformat(record["submitted_at"]),
             submitted_at=datetime.fromisoformat(record["submitted_at"]),

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db import transaction
 
+from accounts.pseudonyms import pseudonym
 from accounts.roles import Role
 from benchmark.jobs import RowJobs, late_or_lost
 from tutoring.models import TextModelTraining
@@ -49,9 +52,31 @@ class TrainingData:
 
 def material_of_site() -> TrainingData:
     """Return the number of sessions with a settled review, and of their tutors."""
+    writers = writers_of_sessions()
+    return TrainingData(len(writers), len(set(writers.values())))
+
+
+def writers_of_sessions() -> dict[UUID, str]:
+    """Return the writer of the tutor's messages in each session with a settled review.
+
+    Writers are people by their pseudonym, here or in an imported record, and the policies of automatic sessions, each
+    with its model. All sessions without a known tutor have one writer.
+    """
     settled = counted_review_outcomes(current_rule_set().version).exclude(verdict="")
-    tutors = settled.order_by().values("session__tutor").distinct()
-    return TrainingData(settled.count(), tutors.count())
+    people = User.objects.filter(pk__in=settled.values("session__tutor"))
+    names = {person.pk: pseudonym(person) for person in people}
+    rows = settled.order_by().values_list(
+        "session",
+        "session__tutor",
+        "session__source__head__tutor",
+        "session__work_item__run__method",
+        "session__work_item__run__parameters__tutor",
+        "session__work_item__run__model_spec",
+    )
+    return {
+        session: names.get(tutor) or recorded or (f"{method} {model or student}" if method else "unknown")
+        for session, tutor, recorded, method, model, student in rows
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

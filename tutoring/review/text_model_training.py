@@ -16,6 +16,7 @@ from tutoring.checks.draft_scores import Share, draft_contexts
 from tutoring.checks.labelled_drafts import read_drafts
 from tutoring.models.payloads import MessageSent
 from tutoring.review.agreement import counted_review_outcomes
+from tutoring.review.text_model_requests import writers_of_sessions
 from tutoring.rules import MessageContext, current_rule_set
 from tutoring.rules.detectors.text_model import FIRST_OWN_VERSION, other_findings
 from tutoring.rules.fitting import Example, cross_validate, fit, found_clauses, with_thresholds
@@ -121,16 +122,17 @@ def _examples_of_codebook() -> list[Example]:
 
 
 def _examples_of_reviews() -> Iterator[Example]:
-    """Yield the messages of the sessions whose review outcome is settled. The tutor is the writer.
+    """Yield the messages of the sessions whose review outcome is settled.
 
     The labels are the forbidden clauses of the outcome. Invalidated sessions are excluded.
     """
     outcomes = counted_review_outcomes(current_rule_set().version).exclude(verdict="")
+    writers = writers_of_sessions()
     for outcome in outcomes.select_related("session__problem").order_by("session__recorded_at", "pk"):
         session = outcome.session
         events = [event for event in session.events.all() if not event.out_of_protocol]
         origin = (
-            f"{_TUTOR}{session.tutor_id or session.pk}",
+            f"{_TUTOR}{writers[session.pk]}",
             session.problem.external_id if session.problem else str(session.pk),
         )
         for event, context in message_contexts(session, events, "right_or_wrong"):

@@ -206,6 +206,12 @@ def _human_faults(
 ) -> Iterator[str]:
     if model is None or protocol is None:
         return
+    functional = [str(one) for one in problems if one.signature]
+    if functional and rules_of(protocol).language != "python":
+        yield (
+            f"Arm {arm.name}: programs for {_shortened(functional)} define a method in Python, and protocol {protocol} "
+            "is for another language. Leave these problems out, or choose another protocol."
+        )
     yield from (faults := list(_spec_faults(arm.name, model)))
     if faults or not is_scripted(parse_model_spec(model.spec)):
         return
@@ -214,6 +220,12 @@ def _human_faults(
             f"Arm {arm.name} has a scripted model, which writes Python and replies on practice problems only. Choose "
             "the practice problems and a Python protocol, or a real model."
         )
+
+
+def _shortened(names: Sequence[str]) -> str:
+    """Return the first three names and the number of the others."""
+    shown, others = ", ".join(names[:3]), len(names) - 3
+    return f"{shown} and {others} more" if others > 0 else shown
 
 
 def _spec_faults(arm: str, model: LanguageModel) -> Iterator[str]:

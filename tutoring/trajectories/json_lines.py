@@ -17,6 +17,8 @@ from accounts.pseudonyms import pseudonym
 from benchmark.models import Judgement, Problem
 from benchmark.text.storable import storable
 from tutoring.checks import records as check_records
+from tutoring.checks.checking import check_session
+from tutoring.checks.findings import latest_check
 from tutoring.models import Event, Review, RuleCheck, Session
 from tutoring.models.payloads import AnyPayload, DialogueReading, DialogueReread, MessageSent, ReplyFinished
 from tutoring.replay import records as replay_records
@@ -37,6 +39,10 @@ RECORDED = ("events__hint_cards", "reviews", "rule_checks__findings", "program_s
 
 class TrajectoryError(Exception):
     """A file that is not a valid trajectory; the message names the file, the line and the fault."""
+
+
+class DifferingRecordError(TrajectoryError):
+    """A valid record that contradicts what is stored here. The others of its file can be imported."""
 
 
 ScoreRecords = list[dict[str, Any]]
@@ -188,7 +194,7 @@ def outcome_claimed(record: dict[str, Any]) -> bool:
 def read_json(content: str, where: str) -> Any:
     """Return the JSON value of a file or a line. Raises TrajectoryError, also for text that no database stores."""
     try:
-        value = json.loads(content)
+        value = json.loads(content, parse_constant=_refuse_constant)
         if _unstorable(value):
             raise TrajectoryError(
                 f"{where}: a text contains a NUL or half of a character, which cannot be stored."
@@ -198,6 +204,10 @@ def read_json(content: str, where: str) -> Any:
     except RecursionError:
         raise TrajectoryError(f"{where}: the JSON is nested too deeply.") from None
     return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _unstorable(value: object) -> bool:
@@ -223,10 +233,8 @@ def read_record(line: str, where: str) -> dict[str, Any]:
     try:
         check_record(record)
         record = _upgraded(record)
-        for review in record["reviews"]:
-            review_records.check_record(review)
-        for check in record["rule_checks"]:
-            check_records.check_record(check, len(record["events"]))
+        review_records.check_records(record["reviews"])
+        check_records.check_records(record["rule_checks"], len(record["events"]))
         for score in record["near_misses"]:
             score_records.check_record(score, record["events"])
     except KeyError as error:
@@ -248,33 +256,65 @@ def _upgraded(record: dict[str, Any]) -> dict[str, Any]:
 def store_record(
     record: dict[str, Any], problem: Problem | None, *, read_here: bool = False
 ) -> Session | None:
-    """Store a validated record as an imported session, or the reviews and checks of it that are missing here.
+    """Store a validated record as an imported session, or the events, reviews and checks of it that are missing here.
 
     Return None if nothing was missing. With `read_here`, this version read the record from a published dialogue: it
     replaces the attempt number, number of generations and problem that an older version read from the same dialogue.
-    Raises TrajectoryError if a session with the same id has other content, or if a review does not fit.
+    Raises DifferingRecordError if a session with the same id has other content or another review in the same slot, and
+    TrajectoryError if a review does not fit.
     """
-    existing = Session.objects.filter(pk=record["id"]).first()
     try:
         with transaction.atomic():
-            if existing is None:
+            if not Session.objects.filter(pk=record["id"]).exists():
                 session = _store_session(record, problem)
                 _store_additions(session, record)
                 return session
+            session = Session.objects.get_locked(UUID(record["id"]))
             none: dict[str, Any] = {key: [] for key in ADDITIONS}
-            here, given = to_record(existing) | none, record | none
-            if here != given and not _same_dialogue(here, given):
-                raise TrajectoryError(
-                    f"session {record['id']} exists with other content: another record has its id, or the same "
-                    "dialogue came in a file whose name states another outcome. Records are never changed, so leave "
-                    "that file out. To keep the other record, import it on a new site (another HINTBENCH_VAR or "
-                    "DATABASE_URL); an admin can invalidate the session here so that it is not counted."
+            here, given = to_record(session) | none, record | none
+            if session.origin == Session.Origin.IMPORTED and _is_earlier(here, given):
+                _store_continuation(session, record)
+                return session
+            if here != given and not _is_earlier(given, here) and not _same_dialogue(here, given):
+                raise DifferingRecordError(
+                    f"session {record['id']} exists with other content: another record has its id, both have "
+                    "different events, or the same dialogue came in a file whose name states another outcome. To "
+                    "keep the other record, import it on a new site (another HINTBENCH_VAR or DATABASE_URL); an "
+                    "admin can invalidate the session here so that it is not counted."
                 )
-            session = Session.objects.get_locked(existing.pk)
             reread = read_here and _store_reading(session, record, problem)
             return session if _store_additions(session, record) or reread else None
-    except (review_records.ReviewConflictError, MalformedContentError) as error:
+    except review_records.ReviewConflictError as error:
+        raise DifferingRecordError(f"session {record['id']}: {error}.") from None
+    except MalformedContentError as error:
         raise TrajectoryError(f"session {record['id']}: {error}.") from None
+
+
+_NEVER_CHANGED = ("protocol", "tutor", "model", "language", "number", "opened_at", "source")
+"""The fields of a head that stay the same in every export of a session."""
+
+
+def _is_earlier(earlier: dict[str, Any], later: dict[str, Any]) -> bool:
+    """Return whether the later record is the same session with more events at the end."""
+    same = all(earlier.get(key) == later.get(key) for key in _NEVER_CHANGED)
+    first, second = (one.get("problem") or {} for one in (earlier, later))
+    same &= all(first.get(key) == second.get(key) for key in ("dataset", "id"))
+    events = earlier["events"]
+    return same and 0 < len(events) < len(later["events"]) and later["events"][: len(events)] == events
+
+
+def _store_continuation(session: Session, record: dict[str, Any]) -> None:
+    """Store the further events of a later record of an imported session, with its head and its additions."""
+    checked, new = latest_check(session), record["events"][session.events.count() :]
+    _set_columns(session, record, new)
+    session.save()
+    _store_events(session, new)
+    # The scores of an earlier record may be of verdicts that a rejudging has replaced.
+    generations = [score["generation"] for score in record["near_misses"]]
+    session.program_scores.filter(judgement=None, generation__in=generations).delete()
+    _store_additions(session, record)
+    if checked is not None and latest_check(session) == checked:
+        check_session(session)
 
 
 _READING = tuple(DialogueReading.model_fields)
@@ -335,7 +375,6 @@ def _store_additions(session: Session, record: dict[str, Any]) -> int:
 
 
 def _store_session(record: dict[str, Any], problem: Problem | None) -> Session:
-    head = {key: value for key, value in record.items() if key not in ("events", *ADDITIONS)}
     session = Session(
         pk=UUID(record["id"]),
         origin=Session.Origin.IMPORTED,
@@ -343,17 +382,29 @@ def _store_session(record: dict[str, Any], problem: Problem | None) -> Session:
         model_spec=record.get("model") or "",
         language=record["language"],
         number=record.get("number"),
-        source={"head": head},
         opened_at=record.get("opened_at"),
-        closed_at=record.get("closed_at"),
-        state=record["state"],
-        outcome=record["outcome"],
-        outcome_claimed=record["outcome_claimed"],
-        invalidated=bool(record.get("invalidated")),
     )
-    for event in record["events"]:
-        count_payload(session, payload_of(event))
+    _set_columns(session, record, record["events"])
     session.save(force_insert=True)
+    _store_events(session, record["events"])
+    return session
+
+
+def _set_columns(session: Session, record: dict[str, Any], new: Sequence[dict[str, Any]]) -> None:
+    """Set the head of the session and the columns that a later record may change; count the new events."""
+    session.source = {
+        "head": {key: value for key, value in record.items() if key not in ("events", *ADDITIONS)}
+    }
+    session.closed_at = record.get("closed_at")
+    session.state = record["state"]
+    session.outcome = record["outcome"]
+    session.outcome_claimed = record["outcome_claimed"]
+    session.invalidated = bool(record.get("invalidated"))
+    for event in new:
+        count_payload(session, payload_of(event))
+
+
+def _store_events(session: Session, events: Sequence[dict[str, Any]]) -> None:
     Event.objects.bulk_create(
         Event(
             session=session,
@@ -364,6 +415,5 @@ def _store_session(record: dict[str, Any], problem: Problem | None) -> Session:
             at=event["at"],
             data=event["data"],
         )
-        for event in record["events"]
+        for event in events
     )
-    return session

@@ -130,12 +130,16 @@ def check_record(record: Mapping[str, Any]) -> None:
         valid = TrajectoryRecord.model_validate(record, by_alias=True, by_name=False)
     except ValidationError as error:
         raise RecordError(f"{session}: {describe_faults(error, TrajectoryRecord)}") from None
+    executions = 0
     for number, event in enumerate(valid.events, start=1):
         if event.seq != number:
             raise RecordError(
                 f"{session}: event {number} has seq {event.seq}; an export for reviewers leaves events out and cannot "
                 "be imported"
             )
+        executions += (event.kind == EventKind.EXECUTION) - (event.kind == EventKind.EXECUTION_FAULT)
+        if executions < 0:
+            raise RecordError(f"{session}, event {number} ({event.kind}): no execution precedes it")
         try:
             parse_payload(event.kind, event.version, event.data)
         except PayloadError as error:

@@ -34,7 +34,7 @@ _ABOUT_DRAFTS = (Event.Kind.DRAFT_REQUESTED, Event.Kind.MODEL_DRAFT, Event.Kind.
 _AFTER_REVIEW = ("turn", "check", "intended_level", "model_drafts")
 """Fields of events that pages show to reviewers only after their review, or never."""
 
-_OF_ONE_ORIGIN = ("fresh", "masked")
+_OF_ONE_ORIGIN = ("fresh", "masked", "calls_broken_off")
 """Optional fields that only events of automatic sessions have, or only those of people's sessions."""
 
 _REVEALING = (

@@ -13,6 +13,7 @@ from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET
 
 from benchmark.rendering import highlight
+from benchmark.text.numbers import whole_number
 from tutoring.models import ApplicabilityLabel, Placement, ReplayRun
 from tutoring.replay.applicability import LabelApplicability, next_to_label
 from tutoring.views.requests import command_id, person_of
@@ -59,7 +60,7 @@ def _requested_label(request: HttpRequest, own: QuerySet[ApplicabilityLabel]) ->
     if not wanted:
         return None
     changeable = own.filter(placement__state__run__state=ReplayRun.State.FIXED)
-    found = changeable.filter(placement=int(wanted)).first() if wanted.isdecimal() else None
+    found = changeable.filter(placement=whole_number(wanted)).first()
     if found is None:
         raise Http404("You have no label on this hint that can be changed.")
     return found

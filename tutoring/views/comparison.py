@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
+from benchmark.text.numbers import whole_number
 from tutoring.models import Session
 from tutoring.sessions.conversation import compare_programs, session_for_tutor
 from tutoring.views.requests import NO_SESSION, person_of
@@ -22,9 +23,8 @@ def program_comparison(request: HttpRequest, session_id: UUID) -> HttpResponse:
         session = session_for_tutor(session_id, person_of(request).pk)
     except Session.DoesNotExist:
         raise Http404(NO_SESSION) from None
-    old, new = (request.GET.get(name, "") for name in ("old", "new"))
-    numbers = old.isdecimal() and new.isdecimal()
-    comparison = compare_programs(session, int(old), int(new)) if numbers else None
+    old, new = (whole_number(request.GET.get(name, "")) for name in ("old", "new"))
+    comparison = compare_programs(session, old, new) if old and new else None
     if comparison is None:
         raise Http404("The session has no programs with these numbers.")
     return render(request, "tutoring/program_comparison.html", {"session": session, "comparison": comparison})

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, has_role, requires_role
 from benchmark.plots import DOLLARS, POINTS, PlanePlot, PlanePoint, PlaneValue
+from benchmark.text.numbers import whole_number
 from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots, simulated_mark
 from tutoring.arms.human_sessions import FORM
@@ -97,11 +98,7 @@ def _requested(request: HttpRequest) -> tuple[EffortFigures | None, str]:
         "wage": _wage(request.GET.get("wage", "")), "sees_all": has_role(person_of(request), Role.ADMIN)
     }  # fmt: skip
     if chosen:
-        study = (
-            Study.objects.exclude(design_hash="").filter(pk=int(chosen)).first()
-            if chosen.isdecimal()
-            else None
-        )
+        study = Study.objects.exclude(design_hash="").filter(pk=whole_number(chosen) or 0).first()
         if study is None:
             raise Http404("There is no such study.")
         options["study"] = study

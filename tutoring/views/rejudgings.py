@@ -25,6 +25,7 @@ from benchmark.judging import (
     request_rejudging,
 )
 from benchmark.models import Dataset, Problem, Rejudging, Run
+from benchmark.text.numbers import whole_number
 from tutoring.models import Session, Study
 from tutoring.rejudging.comparison import changed_programs, compare_verdicts
 from tutoring.rejudging.selection import Selection, select_programs
@@ -115,7 +116,7 @@ def _dataset(name: str) -> Dataset:
 
 def _study(name: str) -> Study:
     title, _, version = name.partition("@")
-    rows = Study.objects.filter(name=title, version=int(version) if version.isdecimal() else 0)
+    rows = Study.objects.filter(name=title, version=whole_number(version) or 0)
     if study := rows.first():
         return study
     raise RejudgingError(f"There is no study {name}. Write NAME@VERSION.")

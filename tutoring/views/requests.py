@@ -29,6 +29,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from accounts.roles import Role, requires_role
+from benchmark.text.numbers import whole_number
 from tutoring.models import Session
 from tutoring.sessions.context import RefusedError
 
@@ -79,10 +80,10 @@ def command_id(request: HttpRequest) -> UUID:
 
 def number_field(request: HttpRequest, name: str, default: str = "") -> int:
     """Return the whole number in a field. Raises BadRequest for anything else."""
-    try:
-        return int(request.POST.get(name, default))
-    except ValueError:
-        raise BadRequest(f"The field '{name}' must contain a whole number.") from None
+    number = whole_number(request.POST.get(name, default))
+    if number is None:
+        raise BadRequest(f"The field '{name}' must contain a whole number.")
+    return number
 
 
 def intended_level(request: HttpRequest) -> int | None:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
+from benchmark.text.numbers import whole_number
 from tutoring.models import AuditEntry, Protocol, Review, Session, Study
 from tutoring.review.actions import role_for
 from tutoring.review.bulk_assignment import (
@@ -124,9 +125,10 @@ def requested_filter(query: QueryDict) -> SessionFilter:
 
 def _requested_key(query: QueryDict, name: str) -> int | None:
     value = query.get(name, "")
-    if value and not (value.isascii() and value.isdecimal() and len(value) < 10):
+    number = whole_number(value)
+    if value and number is None:
         raise BadRequest(f"The parameter '{name}' must be the number of a row.")
-    return int(value) if value else None
+    return number
 
 
 def _requested_day(query: QueryDict, name: str) -> date | None:

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.paging import query_without_page
 from accounts.roles import Role, requires_role
+from benchmark.text.numbers import whole_number
 from benchmark.views.downloads import file_download
 from tutoring.checks.findings import may_see_findings
 from tutoring.models import AuditEntry, Review, ReviewOutcome, Session
@@ -216,12 +217,12 @@ def _outcomes(version: int, *, disputed: bool) -> QuerySet[ReviewOutcome]:
 
 def _sessions_of_row(parameters: QueryDict, model: str, protocol: str) -> SessionQuerySet:
     """Return the sessions of one row of the solve rates. `model` and `protocol` are names of parameters."""
-    number = parameters.get(protocol, "")
-    if number and not (number.isdecimal() and len(number) < 10):
+    number = whole_number(parameters.get(protocol, ""))
+    if number is None and parameters.get(protocol):
         raise BadRequest(f"The parameter '{protocol}' must be the number of a protocol.")
     found = counted_sessions().filter(
         model_spec=parameters.get(model, ""),
-        protocol=int(number) if number else None,
+        protocol=number,
         outcome_claimed="claimed" in parameters,
     )
     match parameters.get("attempt"):

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.paging import query_without_page
 from accounts.roles import Role, requires_role, roles_of
+from benchmark.text.numbers import whole_number
 from tutoring.checks.findings import may_see_findings
 from tutoring.models import Flag, Review, ReviewOutcome, Session
 from tutoring.protocols import recorded_rules, verdict_rule
@@ -362,8 +363,9 @@ def compare(request: HttpRequest, session_id: UUID) -> HttpResponse:
     person = person_of(request)
     session = readable_session(person, session_id)
     complete = complete_reviews(session)
-    requested = request.GET.get("rule_set", "")
-    version = int(requested) if requested.isdecimal() else max(complete, default=0)
+    version = whole_number(request.GET.get("rule_set", ""))
+    if version is None:
+        version = max(complete, default=0)
     reviews = complete.get(version, [])
     if not reviews:
         raise Http404("This session does not have both independent reviews yet.")

@@ -28,6 +28,7 @@ from accounts.roles import Role, requires_role
 from benchmark.model_calls import Price, catalogue
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.rendering import render_markdown
+from benchmark.text.numbers import whole_number
 from benchmark.views.downloads import file_download
 from benchmark.views.plots import PagePlots
 from tutoring.arms.methods import PREFIX
@@ -257,13 +258,13 @@ def study_assignments(request: HttpRequest, study_id: int) -> HttpResponse:
     passage, one = request.GET.get("passage", ""), request.GET.get("id", "")
     if passage and passage not in PASSAGES:
         raise BadRequest(f"The parameter 'passage' must be one of: {', '.join(PASSAGES)}.")
-    if not all(number.isdecimal() or not number for number in (tutor, one)):
+    if any(number and whole_number(number) is None for number in (tutor, one)):
         raise BadRequest("The parameters 'tutor' and 'id' must be numbers.")
     rows = found.assignments.order_by("pk").filter(PASSAGES.get(passage, Q()))
     rows = rows.filter(arm__name=arm) if arm else rows
-    rows = rows.filter(pk=int(one)) if one else rows
+    rows = rows.filter(pk=whole_number(one) or 0) if one else rows
     if tutor:
-        rows = rows.filter(tutor=int(tutor)).exclude(state__in=Assignment.LEFT_OUT)
+        rows = rows.filter(tutor=whole_number(tutor) or 0).exclude(state__in=Assignment.LEFT_OUT)
     chosen = [key for key in rows.values_list("pk", flat=True) if not box or boxes[key] == box]
     page = requested_page(request, chosen)
     shown = found.assignments.select_related("arm", "problem__dataset", "tutor").order_by("pk")
@@ -476,11 +477,12 @@ def record_deviation(request: HttpRequest, study_id: int) -> str:
 
     Fields: command, kind, reason; assignments (their numbers) or settles (the primary key of a report).
     """
-    try:
-        rows = [int(one) for one in request.POST.get("assignments", "").replace(",", " ").split()]
-        settles = int(request.POST["settles"]) if request.POST.get("settles") else None
-    except ValueError:
-        raise BadRequest("Assignments and reports are named by their numbers.") from None
+    named = request.POST.get("assignments", "").replace(",", " ").split()
+    rows = [number for one in named if (number := whole_number(one)) is not None]
+    settled = request.POST.get("settles", "")
+    settles = whole_number(settled)
+    if len(rows) < len(named) or (settled and settles is None):
+        raise BadRequest("Assignments and reports are named by their numbers.")
     RecordDeviation(
         person_of(request),
         study_id,

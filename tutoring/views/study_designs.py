@@ -15,6 +15,7 @@ from accounts.roles import Role
 from benchmark.methods import METHODS
 from benchmark.models import Dataset, LanguageModel
 from benchmark.models.problems import Tier
+from benchmark.text.numbers import whole_number
 from tutoring.arms.methods import PREFIX
 from tutoring.models import Protocol, Study
 from tutoring.sessions.context import RefusedError
@@ -79,8 +80,7 @@ def edit_study(request: HttpRequest, study_id: int) -> HttpResponse:
 def save_study(request: HttpRequest) -> HttpResponse:
     """Save a draft. Fields: those of the form; study, the primary key of the draft that is changed."""
     values = design_values(request.POST)
-    text = request.POST.get("study", "")
-    study_id = int(text) if text.isdecimal() else None
+    study_id = whole_number(request.POST.get("study", ""))
     former = find_study(request, study_id) if study_id is not None else None
     try:
         saved = SaveDesign(person_of(request), values, study_id).execute()

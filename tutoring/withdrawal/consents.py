@@ -21,6 +21,7 @@ from tutoring.models import (
     PrivateNote,
     Reply,
     Session,
+    TrainingResult,
     Withdrawal,
     WithdrawnSession,
 )
@@ -30,6 +31,13 @@ from tutoring.withdrawal.register import update_registers
 from tutoring.withdrawal.reuse import ERASED, running_copies
 
 logger = structlog.get_logger(__name__)
+
+_OF_PERSON: dict[str, type[PrivateNote | Consent | TrainingResult]] = {
+    "notes": PrivateNote,
+    "consents": Consent,
+    "training_results": TrainingResult,
+}
+"""The tables besides sessions whose rows of the person are erased, by the key of their number."""
 
 REASON = "A person has withdrawn the consent."
 
@@ -42,13 +50,12 @@ def count_of(person: User) -> dict[str, int]:
     """Return the numbers of rows that a withdrawal of the person's consent would erase, by kind."""
     return {
         "sessions": Session.objects.filter(tutor=person).count(),
-        "notes": PrivateNote.objects.filter(person=person).count(),
-        "consents": Consent.objects.filter(person=person).count(),
+        **{name: model._default_manager.filter(person=person).count() for name, model in _OF_PERSON.items()},
     }
 
 
 def withdraw_consent(person: User, by: User | None) -> Withdrawal:
-    """Erase the person's sessions, notes and consents, and return the withdrawal. `by` is None for an operator.
+    """Erase the person's sessions and other texts, and return the withdrawal. `by` is None for an operator.
 
     Raises WithdrawalRefusedError while a reply or a judgement of a session is in progress.
     """
@@ -80,7 +87,7 @@ def erase_person(
     """Erase the sessions and the person's other texts, and record it. Call it in a transaction."""
     studies = withdraw_from_studies(person, REASON, by)
     counts = erase_sessions(ids)
-    for model, name in ((PrivateNote, "notes"), (Consent, "consents")):
+    for name, model in _OF_PERSON.items():
         rows = model._default_manager.filter(person=person)
         counts[name] = rows.count()
         rows.delete()

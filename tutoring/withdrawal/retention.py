@@ -16,6 +16,7 @@ from tutoring.studies.outcomes import keep_outcomes
 from tutoring.withdrawal.consents import record
 from tutoring.withdrawal.erasure import erase_sessions
 from tutoring.withdrawal.register import update_registers
+from tutoring.withdrawal.reuse import sessions_in_use
 
 logger = structlog.get_logger(__name__)
 
@@ -23,22 +24,27 @@ logger = structlog.get_logger(__name__)
 def expired_sessions(days: int) -> QuerySet[Session]:
     """Return the sessions of tutors that ended, or had their last event, more than `days` days ago.
 
-    Sessions of a study stay until it is closed.
+    Sessions of a study stay until it is closed, and sessions whose messages a run in progress reuses until it ends.
     """
     end = timezone.now() - timedelta(days=days)
     recent = Event.objects.filter(session=OuterRef("pk"), at__gte=end)
     unfinished = Assignment.objects.filter(session=OuterRef("pk"), study__state__in=Study.UNFINISHED)
     old = Q(closed_at__lt=end) | (Q(closed_at=None, opened_at__lt=end) & ~Exists(recent))
     held = Session.objects.filter(origin=Session.Origin.TUTORED)
-    return held.filter(old).exclude(Exists(unfinished)).order_by("opened_at")
+    expired = held.filter(old).exclude(Exists(unfinished)).order_by("opened_at")
+    return expired.exclude(pk__in=sessions_in_use(list(expired.values_list("pk", flat=True))))
+
+
+def expired_notes(days: int) -> QuerySet[PrivateNote]:
+    """Return the private notes that were last saved more than `days` days ago."""
+    return PrivateNote.objects.filter(saved_at__lt=timezone.now() - timedelta(days=days))
 
 
 def retain(days: int) -> Withdrawal | None:
     """Erase the sessions and private notes that are older than `days` days; return None if there are none."""
     with transaction.atomic():
         ids = list(expired_sessions(days).select_for_update(of=("self",)).values_list("pk", flat=True))
-        old = PrivateNote.objects.filter(saved_at__lt=timezone.now() - timedelta(days=days))
-        notes, _ = old.delete()
+        notes, _ = expired_notes(days).delete()
         if not ids and not notes:
             return None
         withdrawal = erase_expired(ids, notes, at=timezone.now())

@@ -47,9 +47,23 @@ def erase_copies(ids: Sequence[UUID]) -> dict[str, int]:
 
 def running_copies(ids: Sequence[UUID]) -> list[Run]:
     """Return the runs in progress that reuse messages of the sessions, and hold them in memory."""
-    running = Runner.objects.filter(run__isnull=False, lease_until__gt=timezone.now()).values("run")
     messages = _messages(ids)
-    return [run for run in _arms().filter(pk__in=running) if _chains(run, ids, messages)]
+    return [run for run in _running_arms() if _chains(run, ids, messages)]
+
+
+def sessions_in_use(ids: Sequence[UUID]) -> set[UUID]:
+    """Return those of the sessions whose messages a run in progress reuses, and holds in memory."""
+    if not (runs := _running_arms()):
+        return set()
+    messages: dict[UUID, dict[int, Event]] = {key: {} for key in ids}
+    for key, event in _messages(ids).items():
+        messages[event.session_id][key] = event
+    return {key for key in ids if any(_chains(run, [key], messages[key]) for run in runs)}
+
+
+def _running_arms() -> list[Run]:
+    running = Runner.objects.filter(run__isnull=False, lease_until__gt=timezone.now()).values("run")
+    return list(_arms().filter(pk__in=running))
 
 
 def _messages(ids: Sequence[UUID]) -> dict[int, Event]:

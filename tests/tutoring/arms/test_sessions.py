@@ -12,12 +12,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.roles import Role
+from benchmark.functional import Signature
 from benchmark.judging import request_judgement, store_submission
 from benchmark.methods import METHODS, SettingsError
 from benchmark.models import Generation, Judgement, Problem, Run, WorkItem
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import parse_model_spec
-from benchmark.runner import RunPlan, RunScope, plan_run
+from benchmark.runner import CannotRunError, RunPlan, RunScope, plan_run
 from tests.problems import HIDDEN_INPUT
 from tests.tutoring.arms.chains import GivenReplies
 from tests.tutoring.conftest import PersonFactory
@@ -30,6 +31,7 @@ from tutoring.arms.sham_hints import HINTS
 from tutoring.arms.transcript import hold_session
 from tutoring.models import Event, Protocol, Review, ReviewOutcome, Session
 from tutoring.models.payloads import MessageSent
+from tutoring.protocols import freeze, rules_of
 from tutoring.review.content import Content, MessageLabels
 from tutoring.review.slots import waiting_for_review
 from tutoring.review.solve_rates import solve_rates
@@ -105,6 +107,17 @@ def finished(method: str, problem: Problem, *texts: str) -> tuple[Run, WorkItem]
     item.state = WorkItem.State.DONE
     item.save()
     return run, item
+
+
+def test_arm_leaves_functional_problems_out_under_a_protocol_for_another_language(
+    doubling: Problem, protocol: Protocol
+) -> None:
+    freeze("cpp", rules_of(protocol).with_settings(language="cpp"))
+    doubling.signature = Signature("double", ("int",), "int").to_json()
+    doubling.save()
+    with pytest.raises(CannotRunError, match="asks for a method in Python"):
+        plan("session-neutral", doubling, protocol="cpp")
+    assert not plan("session-neutral", doubling).skipped
 
 
 def test_a_projection_is_made_once_and_reuses_the_judgements(doubling: Problem) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,6 +23,8 @@ from tests.tutoring.review.readings import recorded_session, review
 from tutoring.models import AuditEntry, TextModelTraining
 from tutoring.review import text_model_jobs, text_model_requests
 from tutoring.review.text_model_jobs import perform_training
+from tutoring.review.text_model_requests import TrainingData, material_of_site
+from tutoring.review.text_model_training import read_examples
 from tutoring.rules.detectors.text_model import SHIPPED, chosen_model, current_model
 from tutoring.rules.sentence_encoder import TOKEN_COMPONENTS, CachedEncoder
 from tutoring.rules.text_model import load
@@ -227,6 +230,20 @@ def settled(
     for reviewer in (rita, person("rolf", Role.REVIEWER)):
         review(reviewer, "A6", "F1")
     return tmp_path / "own.npz"
+
+
+def test_writers_are_tutors_by_pseudonym_also_in_imported_records(rita: User, person: PersonFactory):
+    for tutor in ("person-1", "person-2", "person-2", None, None):
+        recorded_session(str(uuid4()), ["Solve it.", "What is your plan?"], tutor=tutor)
+    rolf = person("rolf", Role.REVIEWER)
+    for _ in range(5):
+        for reviewer in (rita, rolf):
+            review(reviewer, "A6")
+    assert material_of_site() == TrainingData(sessions=5, tutors=3)
+    examples = read_examples([], []).reviewed
+    assert Counter(example.writer for example in examples) == {
+        "tutor person-1": 1, "tutor person-2": 2, "tutor unknown": 2,
+    }  # fmt: skip
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 
 from accounts.roles import Role
+from benchmark.functional import Signature
 from benchmark.judging.references import ReferenceResult, store_reference_verdicts
 from benchmark.models import LanguageModel, Problem
 from judge import Verdict
@@ -20,6 +21,8 @@ from tests.tutoring.studies.conftest import FreezeFactory, abandon, begin, finis
 from tests.tutoring.studies.designs import design_data
 from tutoring.actions import Invalidate
 from tutoring.models import Arm, Assignment, Deviation, Look, Protocol, Session, Study
+from tutoring.protocols import freeze as freeze_protocol
+from tutoring.protocols import rules_of
 from tutoring.review.solve_rates import counted_sessions
 from tutoring.sessions.assignments import speed_scope
 from tutoring.sessions.context import RefusedError
@@ -169,6 +172,22 @@ def test_the_gate_lists_problems_and_freezes_nothing(
         FreezeStudy(None, parse_design(data)).execute()
     assert "Problem practice/doubling-1: no hidden tests." in str(refused.value)
     assert "accept the gate's findings" in refused.value.faults[-1]
+    assert not Study.objects.exists()
+
+
+def test_functional_problems_under_a_protocol_for_another_language_freeze_nothing(
+    freeze: FreezeFactory, problems: list[Problem]
+):
+    usaco = Protocol.objects.get(name="usaco-2024")
+    freeze_protocol("cpp", rules_of(usaco).with_settings(language="cpp"))
+    problems[1].signature = Signature("double", ("int",), "int").to_json()
+    problems[1].save()
+    arms = design_data()["arms"]
+    arms[1]["protocol"] = "cpp@1"
+    with pytest.raises(
+        DesignError, match="Arm arm-1: programs for practice/doubling-1 define a method in Python"
+    ):
+        freeze(arms=arms)
     assert not Study.objects.exists()
 
 

@@ -52,6 +52,7 @@ from tutoring.models import (
     Review,
     RuleCheck,
     Session,
+    TrainingResult,
     Withdrawal,
     WithdrawnSession,
 )
@@ -436,13 +437,15 @@ def test_a_queued_reply_of_a_session_that_is_erased_meanwhile_is_not_claimed(
 
 def test_the_command_erases_only_on_request(alice: User, doubling: Problem):
     hold(alice, doubling, CANARY, WRONG)
+    TrainingResult.objects.create(person=alice, rule_set=1, answers={}, right=0, messages=0)
     out = io.StringIO()
     call_command("withdraw_consent", "alice", stdout=out)
-    assert "Would erase: 1 session, 1 note, 1 consent." in out.getvalue()
+    assert "Would erase: 1 session, 1 note, 1 consent, 1 training result." in out.getvalue()
     assert Session.objects.exists()
     call_command("withdraw_consent", "alice", "--erase", stdout=out)
     assert "Erased: 1 session, 0 chains, 0 hint cards, " in out.getvalue()
     assert not Session.objects.exists()
+    assert not TrainingResult.objects.exists()
     [entry] = AuditEntry.objects.filter(action="WithdrawConsent")
     assert entry.person is None
     with pytest.raises(CommandError, match="'nobody' does not exist"):

@@ -12,7 +12,8 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from benchmark.models import Problem
+from benchmark.models import Problem, Runner
+from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
 from tests.tutoring.dialogues import WRONG
 from tests.tutoring.review.browsing import client_of
 from tests.tutoring.studies.conftest import (  # noqa: F401  fixtures
@@ -32,7 +33,7 @@ from tutoring.studies.actions import CloseStudy, ReportProblem, StopStudy
 from tutoring.studies.analysis import current_figures
 from tutoring.studies.flow import study_flow
 from tutoring.studies.methods_text import methods_text
-from tutoring.withdrawal import retain, withdraw_consent
+from tutoring.withdrawal import expired_sessions, retain, withdraw_consent
 
 
 def age(session: Session, days: int) -> None:
@@ -52,10 +53,10 @@ def test_old_sessions_are_erased_after_a_dry_run(alice: User, bob: User, doublin
     out = io.StringIO()
     call_command("retention", "--days", "30", stdout=out)
     assert f"{old.pk}  " in out.getvalue()
-    assert "Would erase: 2 sessions, older than 30 days" in out.getvalue()
+    assert "Would erase: 2 sessions, 1 private note, older than 30 days" in out.getvalue()
     assert Session.objects.count() == 3
     call_command("retention", "--days", "30", "--erase", stdout=out)
-    assert "Erased: 2 sessions" in out.getvalue()
+    assert "Erased: 2 sessions, 1 private note," in out.getvalue()
     assert list(Session.objects.all()) == [recent]
     assert CANARY not in rows_of_all_tables()
     [withdrawal] = Withdrawal.objects.all()
@@ -84,6 +85,31 @@ def test_session_after_erased_ones_has_the_number_after_the_last(
     age(last, 31)
     assert retain(30) is not None
     assert hold(alice, doubling, "Think.", WRONG).number == 1
+
+
+def test_session_that_a_run_in_progress_sends_stays_until_the_run_ends(
+    alice: User,
+    doubling: Problem,
+    make_run: MakeRun,  # noqa: F811
+):
+    sent, free = (hold(alice, doubling, CANARY, WRONG) for _ in range(2))
+    age(sent, 31)
+    age(free, 31)
+    message = sent.events.filter(kind="message").first()
+    assert message is not None
+    run = make_run([("bronze", [""])], method="session-sham")
+    hints = {run.items.get().problem.external_id: [[message.pk]]}
+    run.manifest = {**run.manifest, "prepared": {"sham_hints": hints}}
+    run.save(update_fields=["manifest"])
+    runner = Runner.objects.create(
+        owner="here", run=run, model_spec="openai:m", lease_until=timezone.now() + Runner.LEASE
+    )
+    retain(30)
+    assert list(Session.objects.all()) == [sent]
+    assert expired_sessions(30).count() == 0
+    runner.delete()
+    retain(30)
+    assert not Session.objects.exists()
 
 
 def test_an_open_session_in_use_stays(alice: User, doubling: Problem):

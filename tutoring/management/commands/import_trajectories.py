@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
@@ -15,9 +15,15 @@ from tutoring.checks.checking import check_session
 from tutoring.checks.findings import findings_of, latest_check, to_json
 from tutoring.models import Event, Session, WithdrawnSession
 from tutoring.trajectories.import_usaco_transcripts import count_generations, read_dialogue
-from tutoring.trajectories.json_lines import TrajectoryError, read_record, store_record
+from tutoring.trajectories.json_lines import DifferingRecordError, TrajectoryError, read_record, store_record
 
-Read = tuple[str, dict[str, Any], Problem | None]
+
+class Read(NamedTuple):
+    """A validated record with its place (file and line), and its problem if that is stored here."""
+
+    place: str
+    record: dict[str, Any]
+    problem: Problem | None
 
 
 class Command(BaseCommand):
@@ -52,6 +58,9 @@ class Command(BaseCommand):
             if row["state"] == "erased":
                 self.stdout.write(f"{row['file']}: not imported, session {row['id']} was erased here")
                 continue
+            if row["state"] == "differs":
+                self.stdout.write(f"{row['place']}: not imported, {row['fault']}")
+                continue
             self.stdout.write(
                 f"{row['file']}: {row['problem'] or 'problem unknown'}, {row['messages']} messages, "
                 f"{row['code_generations']} code generations, attempt {row['number'] or 'unknown'}, "
@@ -78,23 +87,30 @@ def _files(paths: list[Path]) -> list[Path]:
 def import_files(files: list[Path], problems: list[Problem]) -> list[dict[str, Any]]:
     """Import all files or none; return one report row per trajectory. Raises TrajectoryError at the first fault.
 
-    Sessions that were erased here, by a withdrawal or the retention period, are skipped.
+    Sessions that were erased here, by a withdrawal or the retention period, are skipped. So are records that contradict
+    a stored session; their rows say why.
     """
     report: list[dict[str, Any]] = []
     with transaction.atomic():
         for file in tqdm(files, desc="trajectories", unit="file", disable=None):
-            for name, record, problem in _read(file, problems):
+            for place, record, problem in _read(file, problems):
+                about = {"file": file.name, "id": record["id"]}
                 if WithdrawnSession.objects.filter(session=record["id"]).exists():
-                    report.append({"file": name, "id": record["id"], "state": "erased"})
+                    report.append({**about, "state": "erased"})
                     continue
-                stored = store_record(record, problem, read_here=file.suffix == ".json")
+                try:
+                    stored = store_record(record, problem, read_here=file.suffix == ".json")
+                except DifferingRecordError as error:
+                    report.append({**about, "place": place, "fault": str(error), "state": "differs"})
+                    continue
+                except TrajectoryError as error:
+                    raise TrajectoryError(f"{place}: {error}") from None
                 session = stored or Session.objects.select_related("problem", "protocol").get(pk=record["id"])
                 # Checks in the record were made with its problem, which may be missing here.
                 findings = findings_of(latest_check(session) or check_session(session))
                 report.append(
                     {
-                        "file": name,
-                        "id": record["id"],
+                        **about,
                         "problem": problem and str(problem),
                         "messages": sum(
                             event["kind"] in (Event.Kind.MESSAGE, Event.Kind.REPLY)
@@ -113,14 +129,15 @@ def import_files(files: list[Path], problems: list[Problem]) -> list[dict[str, A
 
 def _read(file: Path, problems: list[Problem]) -> list[Read]:
     if file.suffix == ".json":
-        return [(file.name, *read_dialogue(file, problems))]
+        return [Read(file.name, *read_dialogue(file, problems))]
     known = {(problem.dataset.name, problem.external_id): problem for problem in problems}
     records: list[Read] = []
     with file.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, start=1):
-            record = read_record(line, f"{file.name}, line {number}")
+            record = read_record(line, place := f"{file.name}, line {number}")
             about = record.get("problem") or {}
-            records.append((file.name, record, known.get((str(about.get("dataset")), str(about.get("id"))))))
+            problem = known.get((str(about.get("dataset")), str(about.get("id"))))
+            records.append(Read(place, record, problem))
     if not records:
         raise TrajectoryError(f"{file.name}: the file is empty.")
     return records

@@ -6,13 +6,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from tutoring.withdrawal import expired_sessions, retain
+from tutoring.withdrawal import counts_in_words, expired_notes, expired_sessions, retain
 
 
 class Command(BaseCommand):
     help = (
-        "Print which sessions are older than the retention period. With --erase, erase them; this cannot be undone. "
-        "Workers do so each hour if RETENTION_DAYS is set."
+        "Print which sessions, and how many private notes, are older than the retention period. With --erase, erase "
+        "them; this cannot be undone. Workers do so each hour if RETENTION_DAYS is set."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -31,10 +31,10 @@ class Command(BaseCommand):
             found = expired_sessions(days).select_related("problem__dataset")
             for session in found:
                 self.stdout.write(f"{session.pk}  {session.opened_at:%Y-%m-%d}  {session.problem}")
-            self.stdout.write(
-                f"Would erase: {len(found)} sessions, older than {days} days. Erase them with --erase."
-            )
+            counts = counts_in_words({"sessions": len(found), "private_notes": expired_notes(days).count()})
+            self.stdout.write(f"Would erase: {counts}, older than {days} days. Erase them with --erase.")
             return
         withdrawal = retain(days)
-        erased = withdrawal.counts["sessions"] if withdrawal else 0
-        self.stdout.write(f"Erased: {erased} sessions, older than {days} days.")
+        erased = withdrawal.counts if withdrawal else {"sessions": 0, "notes": 0}
+        counts = counts_in_words({"sessions": erased["sessions"], "private_notes": erased["notes"]})
+        self.stdout.write(f"Erased: {counts}, older than {days} days.")

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
-from tutoring.withdrawal import WithdrawalRefusedError, count_of, withdraw_consent
+from tutoring.withdrawal import WithdrawalRefusedError, count_of, counts_in_words, withdraw_consent
 
 
 class Command(BaseCommand):
@@ -21,22 +21,10 @@ class Command(BaseCommand):
         if person is None:
             raise CommandError(f"The account {name!r} does not exist.")
         if not erase:
-            self.stdout.write(f"Would erase: {_list(count_of(person))}. Erase it with --erase.")
+            self.stdout.write(f"Would erase: {counts_in_words(count_of(person))}. Erase it with --erase.")
             return
         try:
             withdrawal = withdraw_consent(person, None)
         except WithdrawalRefusedError as refused:
             raise CommandError(str(refused)) from None
-        self.stdout.write(f"Erased: {_list(withdrawal.counts)}. Withdrawal {withdrawal.pk}.")
-
-
-def _list(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {_noun(name, count)}" for name, count in counts.items())
-
-
-def _noun(name: str, count: int) -> str:
-    """Return the noun for a key of Withdrawal.counts, in the singular for one."""
-    noun = name.replace("_", " ")
-    if count != 1:
-        return noun
-    return noun.removesuffix("ies") + "y" if noun.endswith("ies") else noun.removesuffix("s")
+        self.stdout.write(f"Erased: {counts_in_words(withdrawal.counts)}. Withdrawal {withdrawal.pk}.")
