@@ -27,8 +27,8 @@ from judge.sandbox.memory_file import sealed_file
 from judge.sandbox.packets import Descriptors, receive, send
 
 PROCESSES = 64
-# Seconds after the limit of real time until a launcher without an answer counts as failed; the start of a fork server
-# may take 20 of them.
+# Seconds after the limit of real time until a launcher without an answer counts as failed; two starts of a fork server,
+# and of its fork, may take 22 of them.
 _GRACE = 30.0
 _FIRST_WAIT = 0.003  # seconds for which a program may be blocked by a full pipe
 _CHUNK = 2**18

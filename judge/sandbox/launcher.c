@@ -51,6 +51,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/limits.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <poll.h>
@@ -77,7 +78,7 @@
 #include <unistd.h>
 
 enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10,
-       SERVER_START = 20000, FORK_TIMEOUT = 3000, QUIET = 5, LOOK = 20000, LONGEST_LOOK = 100000, PROCESSES = 256,
+       SERVER_START = 8000, FORK_TIMEOUT = 3000, QUIET = 5, LOOK = 20000, LONGEST_LOOK = 100000, PROCESSES = 256,
        STACK = 1 << 19, SERVER_STACK = 1 << 14, ENTRIES = 4096 };
 enum { LAUNCHER = 3 }; /* the fork server's socket to process 1 */
 enum { ALONE, PROGRAM, VALIDATOR };
@@ -606,12 +607,23 @@ static int has_server(const limits *allowed) {
         return 1;
     }
     end_everything();
+    close(code);
+    code = -1; /* it would fail again */
     return 0;
 }
 
-/* Return a fork of the fork server, a child of this process like every program, or 0 if the server has ended. */
+/* Return a fork of the fork server, a child of this process like every program, or 0 if the server has ended. Nothing of
+ * the program has run then: a fork announces itself before. */
 static pid_t fork_of_server(void) {
-    return transmit(server_socket, "fork", 4, descriptors, 3) ? answer_of_server(FORK_TIMEOUT) : 0;
+    pid_t fork = 0;
+    kill(server, SIGCONT); /* the last program may have stopped it */
+    if (transmit(server_socket, "fork", 4, descriptors, 3)) fork = answer_of_server(FORK_TIMEOUT);
+    if (fork) return fork;
+    kill(-1, SIGKILL);
+    while (wait(NULL) > 0 || errno == EINTR) continue;
+    if (recv(server_socket, &fork, sizeof fork, MSG_DONTWAIT) > 0) errno = ETIMEDOUT, fault("fork server");
+    end_everything();
+    return 0;
 }
 
 /* ---- files ---- */
@@ -702,7 +714,6 @@ static void run(void) {
             group_start = group_time();
         }
         program = forked ? fork_of_server() : launch(command, descriptors, 3, &allowed);
-        if (!program) end_everything();
     }
     /* Pipes end when the program does. The other program of an interaction must not see this end before the launcher
      * has recorded the time, which decides which of them ended first: the launcher holds its ends until then. */
@@ -767,7 +778,6 @@ static void run(void) {
         if (counter(control.events, "oom_kill ") > out_of_memory) cause = "memory";
     }
 
-    found_count = found_length = 0;
     for (int i = 0; i < collected; i++)
         if (strcmp(wanted[i], "*")) find_file(wanted[i]);
         else find_files();
@@ -779,6 +789,7 @@ static void run(void) {
     length += found_length;
     if (!transmit(judge, text, length, found, found_count)) _exit(1);
     for (int i = 0; i < found_count; i++) close(found[i]);
+    found_count = found_length = 0;
 }
 
 static void wake(int signal) { (void)signal; } /* exists so that SIGCHLD interrupts ppoll */
@@ -819,23 +830,23 @@ static void serve_runs(void) {
 /* Write the files of the program into the current folder. */
 static void write_program(int archive) {
     number size = size_of(archive);
-    if (!size) return;
     make_room(size);
-    char *content = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, archive, 0);
-    if (content == MAP_FAILED) fault("/program");
-    for (char *at = content; at < content + size;) {
-        char *name = at, *length = name + strlen(name) + 1;
-        number rest = atoll(length);
-        at = length + strlen(length) + 1;
+    for (off_t at = 0; at < size;) { /* a mapping would stay in the template's memory if this process is killed */
+        char name[PATH_MAX + 32];
+        ssize_t length = pread(archive, name, sizeof name - 2, at);
+        if (length <= 0) fault("/program");
+        name[length] = name[length + 1] = 0;
+        const char *digits = name + strlen(name) + 1;
+        at += digits - name + strlen(digits) + 1;
+        number rest = atoll(digits);
         for (char *end = name; (end = strchr(end, '/')); *end++ = '/')
             if (*end = 0, mkdir(name, 0755) && errno != EEXIST) fault(name);
         int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
         if (file < 0) fault(name);
-        for (ssize_t written; rest; at += written, rest -= written)
-            if ((written = write(file, at, rest)) <= 0) fault(name);
+        for (ssize_t written; rest; rest -= written)
+            if ((written = sendfile(file, archive, &at, rest)) <= 0) fault(name);
         close(file);
     }
-    munmap(content, size);
 }
 
 /* Mount what a container has for itself. */
@@ -911,7 +922,7 @@ static void forget_container(void) {
     madvise(own, sizeof *own, MADV_DONTNEED);
     server = 0;
     server_socket = -1;
-    control.limited_to = 0;
+    server_memory = control.limited_to = 0;
 }
 
 /* Start a container in namespaces of its own, and wait for its end. The filter denies what would use the namespaces of
@@ -968,16 +979,22 @@ int serve_template(int template, int filter, const char *group) {
     return !serve_requests(template, filter, group);
 }
 
+/* Tell process 1 that this process, the fork server or a fork of it, has started. */
+static int announce(void) {
+    pid_t process = syscall(SYS_getpid);
+    return send(LAUNCHER, &process, sizeof process, MSG_NOSIGNAL) == sizeof process;
+}
+
 /* Serve process 1 as a fork server: fork for each of its messages. Return in each fork, which is a child of process 1. */
 void serve_forks(void) {
     int given[WORDS], count;
     char text[8];
-    pid_t process = getpid(); /* any answer but 0: ready */
     PyOS_BeforeFork();
-    while (send(LAUNCHER, &process, sizeof process, MSG_NOSIGNAL) == sizeof process
-           && take(LAUNCHER, text, sizeof text, given, &count) > 0 && count == 3) {
-        process = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+    if (!announce()) _exit(0);
+    while (take(LAUNCHER, text, sizeof text, given, &count) > 0 && count == 3) {
+        pid_t process = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
         if (process == 0) {
+            if (!announce()) _exit(1);
             close(LAUNCHER);
             for (int i = 0; i < 3; i++)
                 if (dup2(given[i], i) < 0 || close(given[i])) _exit(1);

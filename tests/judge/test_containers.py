@@ -215,7 +215,7 @@ print("left")
     searching = f"""
 import os, random, signal, sys
 mark = "".join(("{halves[0]}", "{halves[1]}"))
-own = mark.encode()
+backwards = mark.encode()[::-1]  # not the mark itself, which this program would find in its own memory
 found = []
 for line in open("/proc/self/maps"):
     words = line.split()
@@ -225,7 +225,7 @@ for line in open("/proc/self/maps"):
     with open("/proc/self/mem", "rb", 0) as memory:
         memory.seek(begin)
         content = memory.read(end - begin) or b""
-    found += [words[-1]] * content.count(own * 3)
+    found += [words[-1]] * content[::-1].count(backwards * 3)
 print(found, mark in os.environ, signal.getsignal(signal.SIGUSR1).name)
 print(os.listdir("/box"), os.umask(0), sorted(name for name in os.listdir("/proc") if name.isdigit())[0])
 print(sum(name.isdigit() for name in os.listdir("/proc")), sorted(os.listdir("/proc/self/fd")))
@@ -283,7 +283,7 @@ for line in open("/proc/self/maps"):
     with open("/proc/self/mem", "rb", 0) as memory:
         memory.seek(begin)
         content = memory.read(end - begin) or b""
-    found += [words[-1]] * content.count(mark.encode() * 3)
+    found += [words[-1]] * content[::-1].count(mark.encode()[::-1] * 3)
 print(len(found), open("/proc/self/cmdline").read().split("\\0")[2])
 """
     program = compile_program(bubblewrap, judge.get_language("python"), source, FORKED).program
@@ -302,13 +302,54 @@ print(len(found), open("/proc/self/cmdline").read().split("\\0")[2])
     assert searched == ["0", "/fork_server.py"]
 
 
-def test_programs_that_import_the_same_modules_are_forks_of_one_interpreter(bubblewrap: Bubblewrap) -> None:
+def test_a_program_that_ends_its_fork_server_runs_only_once(bubblewrap: Bubblewrap) -> None:
+    source = """
+import os, signal
+os.kill(os.getpid() - 1, signal.SIGKILL)  # the fork server, maybe before it knows of this fork
+with open("runs", "a") as file: file.write("once ")
+print(open("runs").read(), input())
+"""
+    program = compile_program(bubblewrap, judge.get_language("python"), source, FORKED).program
+    assert program is not None
+    run = SandboxRun(program.command, FORKED, input=b"and for all", preload=program.preload, wall=30)
+    with bubblewrap.open(program.mounts) as container:
+        found = [container.run(run).stdout for _ in range(200)]
+    assert set(found) == {b"once  and for all\n"}
+
+
+def test_a_stopped_fork_server_holds_nobody_up(bubblewrap: Bubblewrap) -> None:
+    source = """
+import os, signal
+if input() == "stop":
+    os.kill(os.getpid() - 1, signal.SIGSTOP)
+print(open("/proc/self/cmdline").read().split("\\0")[2], os.getppid(), os.getpid())
+"""
+    stopped, next_one = forked(bubblewrap, source, b"stop", b"go on")
+    assert [one.split()[0] for one in (stopped, next_one)] == ["/fork_server.py"] * 2
+    assert int(next_one.split()[2]) == int(stopped.split()[2]) + 1, "a fork of the same fork server"
+
+
+def test_a_container_that_is_killed_at_its_start_leaves_no_program(bubblewrap: Bubblewrap) -> None:
+    head = "print(*[line for line in open('/proc/self/maps') if 'memfd' in line])\n"
+    large = compile_program(bubblewrap, judge.get_language("python"), head + "#" * 900_000, FORKED).program
+    assert large is not None
+    run = SandboxRun(large.command, FORKED, preload=large.preload)
+    for _ in range(20):
+        with bubblewrap.started(large.mounts, run):
+            pass
+    assert forked(bubblewrap, head) == [""]
+    assert len(interpreters(bubblewrap)) <= 2
+
+
+def test_programs_that_import_modules_of_the_same_groups_are_forks_of_one_interpreter(
+    bubblewrap: Bubblewrap,
+) -> None:
     source = (
         "print(open('/proc/self/cmdline').read().split('\\0')[2], *[name in sys.modules for name in names])"
     )
     head = "names = 'heapq', 'decimal'\nimport sys"
     found = [
-        forked(bubblewrap, f"{head}{more}\n{source}") for more in ("", ", heapq", ", bisect", ", decimal")
+        forked(bubblewrap, f"{head}{more}\n{source}") for more in ("", ", heapq", ", bisect", ", fractions")
     ]
     assert [one.split()[1:] for [one] in found] == [
         ["False", "False"],

@@ -201,7 +201,7 @@ def test_reviewers_export_imported_sessions_without_their_run_and_end(rita: User
         assert complete["source"] == source
         assert (blind["source"], blind["closed_at"]) == ({"file": "a.json"}, None)
         assert blind["tutor"] is None
-        changed = {"events": [], "source": None, "closed_at": None, "tutor": None}
+        changed: dict[str, Any] = {"events": [], "source": None, "closed_at": None, "tutor": None}
         assert complete | changed == blind | changed
     check_record(blind)
 
