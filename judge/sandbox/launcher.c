@@ -691,6 +691,7 @@ static void run(void) {
     int forked = atoi(words[1]), side = atoi(words[9]), files = atoi(words[10]), collected = atoi(words[11]);
     char **written = words + 12, **wanted = written + files, **command = wanted + collected;
     if (command >= words + word_count || descriptor_count != 3 + files + (side != ALONE)) errno = EINVAL, fault("request");
+    found_count = found_length = 0;
     guard guard;
     begin_guard(&guard, side, descriptors[descriptor_count - 1]);
     number size = 0;
@@ -789,7 +790,6 @@ static void run(void) {
     length += found_length;
     if (!transmit(judge, text, length, found, found_count)) _exit(1);
     for (int i = 0; i < found_count; i++) close(found[i]);
-    found_count = found_length = 0;
 }
 
 static void wake(int signal) { (void)signal; } /* exists so that SIGCHLD interrupts ppoll */
