@@ -69,9 +69,11 @@ def test_no_command_exports_a_note(
 
 
 @pytest.mark.slow
-def test_no_admin_page_shows_a_note(admin_client: Client, session: SessionUnderTest):
+def test_no_admin_page_shows_a_note(
+    admin_client: Client, alice: User, doubling: Problem, session: SessionUnderTest
+):
     session.ask_and_get(RIGHT)
-    PrivateNote.objects.create(person=session.tutor, problem=session.row.problem, text=SECRET)
+    PrivateNote.objects.create(person=alice, problem=doubling, text=SECRET)
     assert PrivateNote not in site._registry
     with_rows = set()
     for model in site._registry:
