@@ -87,9 +87,9 @@ def fail_and_go_back(var: Path) -> None:
     """Make a migration in the middle of the upgrade fail, and execute the command that the error message contains."""
     use_var(var)
     with connection.cursor() as cursor:
-        cursor.execute("CREATE TABLE tutoring_withdrawal (id integer)")
+        cursor.execute("CREATE TABLE benchmark_growthcurve (id integer)")
     before, old = content(), migrations()
-    with pytest.raises(CommandError, match=r"The upgrade failed: .*tutoring_withdrawal") as failed:
+    with pytest.raises(CommandError, match=r"The upgrade failed: .*benchmark_growthcurve") as failed:
         call_command("upgrade", stdout=io.StringIO())
     assert migrations() > old
     go_back(str(failed.value))
