@@ -275,6 +275,8 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
 ]
 PASSWORD_HASHERS = ["accounts.hashing.BoundedPBKDF2PasswordHasher"]
+PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600
+"""Seconds for which a set-password link works."""
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {

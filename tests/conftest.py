@@ -17,6 +17,7 @@ from pytest_django import DjangoDbBlocker
 import judge
 from accounts.roles import Role
 from tests.cached_fixtures import migrated_database
+from tests.missing_programs import skip_or_fail
 from tests.programs import check_all_programs, fast_test
 
 pytest_plugins = [
@@ -130,7 +131,7 @@ def sandbox() -> judge.SandboxStatus:
     """Return the status of the sandbox. Without a sandbox the test is skipped; under CI=true it fails."""
     status = judge.sandbox_status()
     if not status.available:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{status.problem}. {status.remedy}")
+        skip_or_fail(f"{status.problem}. {status.remedy}")
     return status
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cached_fixtures import cached_folder, migrate
+from tests.missing_programs import skip_or_fail
 
 MIGRATED = "migrated"
 
@@ -118,10 +119,7 @@ def postgres() -> Iterator[Postgres]:
     """Return a PostgreSQL server. Without PostgreSQL the test is skipped; under CI=true it fails."""
     programs = installed_programs()
     if programs is None:
-        message = "PostgreSQL is not installed (apt-get install postgresql)"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+        skip_or_fail("PostgreSQL is not installed: apt-get install postgresql")
     data = cached_folder("postgres", lambda folder: Postgres(programs).move_data(folder / "data")) / "data"
     server = Postgres(programs, template=data)
     yield server

@@ -1,9 +1,11 @@
 """Pages of accounts: what admins change and what the log of changes says, and what a person changes alone."""
 
 import re
+from datetime import datetime, timedelta
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.test import Client
 
 from accounts.actions import give_roles
@@ -93,6 +95,19 @@ def test_an_admin_adds_an_account_whose_owner_sets_the_password_once(admin: Clie
     ]
     assert link not in admin.get(f"/accounts/{grace.pk}/").content.decode()
     assert link not in str(AccountEvent.objects.values())
+
+
+@pytest.mark.parametrize(
+    ("age", "works"), [(timedelta(days=2, hours=23), True), (timedelta(days=3, hours=1), False)]
+)
+def test_a_set_password_link_works_for_three_days(
+    admin: Client, ada: User, monkeypatch: pytest.MonkeyPatch, age: timedelta, works: bool
+):
+    link = shown_link(change(admin, ada, "link"))
+    later = datetime.now() + age
+    monkeypatch.setattr(PasswordResetTokenGenerator, "_now", lambda _: later)
+    set_password(link, "another passphrase")
+    assert may_log_in("ada", "another passphrase") == works
 
 
 @pytest.mark.parametrize("password", ["short one", "1234567890123", "password1234", "gracehopper"])

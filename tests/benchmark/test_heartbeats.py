@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from queue import Queue
 
 import pytest
 from django.db import connection
@@ -14,6 +15,7 @@ from benchmark.models import Process
 from benchmark.processes import Heartbeat, Outage, heartbeat, outage_of, outages, sending_heartbeats
 from config.version import VERSION
 from tests.benchmark.processes import killed_process
+from tests.stack import HANG
 
 STREAMER, WORKER = Process.Kind.STREAMER, Process.Kind.WORKER
 
@@ -101,12 +103,10 @@ def test_a_deleted_row_comes_back():
 @pytest.mark.django_db(transaction=True)
 def test_a_thread_sends_heartbeats_until_the_block_ends(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(heartbeat, "INTERVAL", 0.01)
-    monkeypatch.setattr(heartbeat.Heartbeat, "send", lambda _, doing: sent.append(doing))
-    monkeypatch.setattr(heartbeat.Heartbeat, "end", lambda _: sent.append("end"))
-    sent: list[str] = []
+    sent: Queue[str] = Queue()
+    monkeypatch.setattr(heartbeat.Heartbeat, "send", lambda _, doing: sent.put(doing))
+    monkeypatch.setattr(heartbeat.Heartbeat, "end", lambda _: sent.put("end"))
     with sending_heartbeats(WORKER, lambda: "perform(1)"):
-        while len(sent) < 3:
-            pass
-    while sent[-1] != "end":
-        pass
-    assert set(sent) == {"perform(1)", "end"}
+        assert [sent.get(timeout=HANG) for _ in range(3)] == ["perform(1)"] * 3
+    assert set(iter(lambda: sent.get(timeout=HANG), "end")) <= {"perform(1)"}
+    assert sent.empty()

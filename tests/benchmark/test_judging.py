@@ -49,6 +49,20 @@ def test_result_is_stored_with_what_it_depends_on():
     assert "bubblewrap" in result.isolation
 
 
+def test_compilers_of_submissions_have_the_time_of_the_setting(settings: Settings):
+    slow_to_compile = (
+        "template <int N> constexpr int f() { int s = 0; for (int i = 0; i < 10000000; i++) s += i % 7; "
+        "return s + f<N - 1>(); }\ntemplate <> constexpr int f<0>() { return 0; }\n"
+        "constexpr int x = f<500>();\nint main() { return x; }"
+    )
+    settings.JUDGE_COMPILE_TIME = 1
+    submission = judging.store_submission(store_doubling(), slow_to_compile, "cpp")
+    judgement = performed(judging.request_judgement(submission))
+    assert judgement.verdict == "CE"
+    result = judge.Judgement.from_json(judgement.result or {})
+    assert result.compiler_output.startswith("The compiler was stopped: it used more than 1 s of CPU.")
+
+
 def test_samples_alone_can_be_judged():
     judgement = performed(request("print(6)", suite=Judgement.TestScope.SAMPLES))
     assert (judgement.verdict, judgement.total) == ("AC", 1)

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, StorageState, expect, sync_playwr
 
 from accounts.demo_accounts import DEMO_PASSWORD
 from config.system_packages import BROWSERS
+from tests.missing_programs import skip_or_fail
 from tests.stack import HANG, Stack
 
 OpenPage = Callable[..., Page]
@@ -44,10 +45,7 @@ def chromium() -> Iterator[Browser]:
     """Yield the browser. It ends with each module, because Django regards the thread as asynchronous while it runs."""
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
-        remedy = f"apt-get install {BROWSERS[0]}"
-        if os.environ.get("CI"):
-            pytest.fail(f"Chromium is not installed, and CI must run these tests: {remedy}")
-        pytest.skip(f"Chromium is not installed ({remedy})")
+        skip_or_fail(f"Chromium is not installed: apt-get install {BROWSERS[0]}")
     # Chromium cannot set up its sandbox as root.
     arguments = [
         f"--disable-features={','.join(FEATURES_OFF)}",

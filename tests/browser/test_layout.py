@@ -77,7 +77,8 @@ LAYOUT_PROBLEMS = f"""() => {{
   const controls = "a, button, input:not([type=hidden]), select, textarea, img, dialog";
   const unnamed = [...document.querySelectorAll(controls)]
     .filter((element) => element.checkVisibility())
-    .filter((element) => !(element.labels?.length || element.textContent.trim() || element.alt !== undefined
+    .filter((element) => !(element.labels?.length || element.matches("img[alt]")
+      || !element.matches("select, textarea") && element.textContent.trim()
       || element.getAttribute("aria-label") || element.getAttribute("aria-labelledby")))
     .map((element) => element.outerHTML);
   const {{ scrollWidth, clientWidth, lang }} = document.documentElement;
@@ -106,6 +107,22 @@ def assert_readable_everywhere(page: Page) -> None:
         page.set_viewport_size({"width": width, "height": 800})
         assert_readable(page)
     assert_accessible(page)
+
+
+def test_controls_without_a_name_are_found(open_page: OpenPage) -> None:
+    page = open_page("demo-researcher")
+    page.goto("/glossary/")
+    unnamed = [
+        '<input type="text">', "<select><option>An option</option></select>", "<textarea>A text</textarea>",
+        '<img src="data:,">', '<a href="/"></a>', "<button></button>",
+    ]  # fmt: skip
+    named = [
+        '<label>A name <input type="text"></label>', '<select aria-label="A name"><option>An option</option></select>',
+        '<img src="data:," alt="">', '<a href="/">A name</a>',
+    ]  # fmt: skip
+    page.locator("main").evaluate("(main, html) => (main.innerHTML += html)", "".join([*unnamed, *named]))
+    found = [problem for problem in page.evaluate(LAYOUT_PROBLEMS) if problem.startswith("no name")]
+    assert found == [f"no name: {element}" for element in unnamed]
 
 
 def test_readers_pages_are_readable(open_page: OpenPage) -> None:

@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -35,7 +36,7 @@ from tests.cached_fixtures import add_database, cached_folder
 from tests.postgres import Postgres
 from tests.problems import store_doubling
 from tests.s3 import BUCKET, S3Server
-from tests.stack import RunProgram
+from tests.stack import HANG, RunProgram
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest, start
 from tutoring.models import Protocol, Session, Withdrawal, WithdrawnSession
 from tutoring.withdrawal import withdraw_consent
@@ -246,8 +247,8 @@ def test_a_backup_is_private_and_says_what_it_contains(sqlite: Site, tmp_path: P
     assert re.search(r"[\d.]+ MB in [\d.]+ s", output)
 
 
-def write_pairs(stop: threading.Event) -> None:
-    """Store accounts and salts in transactions of one row each, so that the numbers of both are always equal."""
+def write_pairs(begun: threading.Event, stop: threading.Event) -> int:
+    """Store a group and a counter per transaction, and return how many: the numbers of both are always equal."""
     with closing(
         sqlite3.connect(settings.VAR / "hintbench.sqlite3", isolation_level=None, timeout=20)
     ) as writer:
@@ -261,27 +262,31 @@ def write_pairs(stop: threading.Event) -> None:
                 "INSERT INTO benchmark_drawcounter (model_spec, last) VALUES (?, 1)", (f"m {number}",)
             )
             writer.execute("COMMIT")
+            begun.set()
+    return number
 
 
 def back_up_while_written(folder: Path) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM auth_user_groups")
         cursor.execute("DELETE FROM auth_group")
-    stop = threading.Event()
-    writer = threading.Thread(target=write_pairs, args=(stop,))
-    writer.start()
-    try:
-        with patch("config.backups.databases._PAGES", 1):
-            call_command("backup", str(folder), stdout=io.StringIO())
-    finally:
-        stop.set()
-        writer.join()
+    begun, stop = threading.Event(), threading.Event()
+    with ThreadPoolExecutor(1) as writers:
+        written = writers.submit(write_pairs, begun, stop)
+        written.add_done_callback(lambda _: begun.set())
+        try:
+            begun.wait(HANG)
+            with patch("config.backups.databases._PAGES", 1):
+                call_command("backup", str(folder), stdout=io.StringIO())
+        finally:
+            stop.set()
+        rows = verify(newest_backup(folder)).rows
+        assert rows["auth_group"] == rows["benchmark_drawcounter"]
+        assert 0 < rows["auth_group"] < written.result()
 
 
 def test_a_backup_has_one_state_of_a_site_that_is_written_meanwhile(sqlite: Site, tmp_path: Path):
     sqlite.run(back_up_while_written, tmp_path / "backups")
-    rows = verify(newest_backup(tmp_path / "backups")).rows
-    assert rows["auth_group"] == rows["benchmark_drawcounter"]
 
 
 @pytest.fixture

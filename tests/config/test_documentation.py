@@ -171,10 +171,29 @@ def test_the_operators_table_lists_exactly_the_variables_that_are_read():
     assert documented_variables() == read - {"MODEL_ENDPOINT_"} | named
 
 
-def test_every_local_link_leads_to_a_file():
+def anchors(document: Path) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of a document."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    found: list[str] = []
+    for heading in re.findall(r"^#+ (.+?)\s*$", text, re.MULTILINE):
+        found.append(re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-"))
+    return {
+        f"{anchor}-{found[:index].count(anchor)}" if anchor in found[:index] else anchor
+        for index, anchor in enumerate(found)
+    }
+
+
+def test_every_local_link_leads_to_a_file_and_a_heading():
+    with_heading = 0
     for document in DOCUMENTS:
-        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
-            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+        for target in re.findall(r"\]\(([^):\s]+)\)", document.read_text()):
+            name, _, anchor = target.partition("#")
+            file = document.parent / name if name else document
+            assert file.exists(), f"{document.name} links to {target}"
+            if anchor:
+                with_heading += 1
+                assert anchor in anchors(file), f"{document.name} links to {target}"
+    assert with_heading > 5
 
 
 def test_every_section_of_the_specification_that_is_cited_exists():

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from config import managed_process, supervisor
+from tests.stack import HANG
 
 
 def test_a_large_log_is_rotated_while_its_writer_continues(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -28,9 +29,10 @@ async def test_a_full_disk_does_not_end_the_rotation(monkeypatch: pytest.MonkeyP
     rotation = asyncio.create_task(supervisor._rotate_logs(tmp_path))
     for _ in range(2):
         log.write_bytes(b"a long line\n")
-        while log.stat().st_size:
-            assert not rotation.done()
-            await asyncio.sleep(0)
+        async with asyncio.timeout(HANG):
+            while log.stat().st_size:
+                assert not rotation.done()
+                await asyncio.sleep(0)
     rotation.cancel()
 
 

@@ -22,11 +22,16 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from redis import Redis
 
+from accounts.demo_accounts import DEMO_PASSWORD
 from config import valkey
 from config.folders import UnusableFolderError, make_private_folder
 from config.managed_process import ManagedProcess
 from tests.cached_fixtures import add_prepared
+from tests.fake_providers import FakeProviders, Hold, Script
+from tests.missing_programs import skip_or_fail
 from tests.stack import HANG, REPOSITORY, RunProgram, Stack, StartStack, free_port
+from tests.tutoring.test_live import HELD, REPLY, ask, assert_whole
+from tests.tutoring.visitor import Visitor
 
 PROCESSES = {"valkey", "web", "streamer", "worker-1", "model-worker"}
 
@@ -301,9 +306,7 @@ def test_data_that_the_installed_queue_server_cannot_read_are_moved_aside(
     """First the newer Valkey of the wheel, then the older Redis of a system package."""
     redis = shutil.which("redis-server")
     if redis is None:
-        if os.environ.get("CI"):
-            pytest.fail("redis-server is missing: apt-get install redis-server")
-        pytest.skip("needs redis-server: apt-get install redis-server")
+        skip_or_fail("redis-server is not installed: apt-get install redis-server")
     bundled = valkey.bundled_program()
     assert bundled is not None
     var = add_prepared(tmp_path / "var")
@@ -379,22 +382,49 @@ def test_the_kernel_kills_the_processes_of_a_killed_supervisor(supervised: Stack
 
 
 @pytest.fixture(scope="module")
-def restarted(supervised: Stack) -> Iterator[Stack]:
-    """Start a stack with two streamers in the folder of a killed one."""
+def restarted(supervised: Stack, fake_provider_server: FakeProviders) -> Iterator[Stack]:
+    """Start a stack with two streamers and a fake provider in the folder of a killed one."""
     supervised.stop(signal.SIGKILL)
-    running = Stack(supervised.var, STREAMERS="2")
+    running = Stack(
+        supervised.var,
+        STREAMERS="2",
+        TUTORING_MODEL="openai:gpt-4o",
+        OPENAI_API_KEY="sk-fake-000000",
+        OPENAI_BASE_URL=fake_provider_server.openai_url,
+    )
     try:
         yield running.wait_until_ready()
     finally:
         running.stop()
 
 
-def test_a_second_streamer_continues_the_work_of_a_killed_one(restarted: Stack):
-    assert {"streamer", "streamer-2"} <= restarted.pids().keys()
-    parts = json.loads(restarted.get("/healthz")[1])
-    assert parts["streamer"] == "ok"
-    restarted.kill("streamer")
+def test_a_second_streamer_continues_the_work_of_a_killed_one(
+    restarted: Stack, fake_providers: FakeProviders
+):
+    first, second = Hold(HELD), Hold(HELD)
+    fake_providers.script(Script(REPLY, hold=first), Script(REPLY, hold=second))
+    restarted.show_replies_as_they_come()
+    tutor = Visitor(restarted, "demo-tutor", DEMO_PASSWORD)
+    socket = ask(tutor, tutor.start_session("last-rolls"))
+    streamers = {pid: name for name, pid in restarted.pids().items() if name.startswith("streamer")}
+    assert len(streamers) == 2
+
+    def claim() -> tuple[int, int]:
+        """Return the attempt of the reply and the process that makes it."""
+        with closing(sqlite3.connect(restarted.var / "hintbench.sqlite3", timeout=HANG)) as database:
+            [(attempt, owner)] = database.execute("SELECT attempt, owner FROM tutoring_reply").fetchall()
+        return attempt, int(owner.split("/")[1])
+
+    attempt, owner = claim()
+    assert attempt == 1
+    restarted.kill(streamers.pop(owner))
     assert json.loads(restarted.get("/healthz")[1])["streamer"] == "ok"
+    restarted.wait_for(lambda: claim()[0] > 1)
+    assert claim() == (2, *streamers)
+    first.release()
+    second.release()
+    socket.listen_until(lambda s: "reply" in s.kinds())
+    assert_whole(socket)
 
 
 def test_it_starts_after_a_kill_and_sigterm_stops_all_within_ten_seconds_during_a_job(

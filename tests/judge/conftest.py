@@ -13,6 +13,7 @@ import judge
 from judge import Checker, Judgement, Limits
 from judge.sandbox.discovery import open_sandbox
 from tests.judge.corpus import Program
+from tests.missing_programs import skip_or_fail
 
 MEBIBYTE = 2**20
 SMALL = Limits(time=0.5, memory=128 * MEBIBYTE, output=MEBIBYTE)
@@ -33,7 +34,7 @@ def need(sandbox: judge.SandboxStatus) -> Need:
         try:
             judge.compiler_version(language)
         except judge.ToolMissingError as error:
-            (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
+            skip_or_fail(str(error))
 
     return needed
 
@@ -116,7 +117,7 @@ def skip_without(language: str) -> None:
     try:
         judge.get_language(language).tool()
     except judge.ToolMissingError as missing:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(str(missing))
+        skip_or_fail(str(missing))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from judge import LANGUAGES, Limits, Verdict
 from judge.compilation import MAXIMUM_BYTES, MAXIMUM_FILES
 from judge.toolchains.tools import gnu_compiler, go_compiler, node_interpreter, rust_compiler
 from tests.judge.conftest import MEBIBYTE, SMALL, Grade, Need
+from tests.missing_programs import skip_or_fail
 
 PYTHON = """
 import sys
@@ -505,7 +506,7 @@ def test_a_tool_on_path_precedes_the_systems_and_a_shim_is_never_used(
     find = finders[program].__wrapped__
     real = find()
     if real is None:
-        pytest.skip(f"{program} is not installed")
+        skip_or_fail(f"{program} is not installed")
     newer = tmp_path / "newer" / "bin" / program
     newer.parent.mkdir(parents=True)
     newer.write_bytes(real.read_bytes()[:64])

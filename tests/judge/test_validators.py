@@ -1,7 +1,6 @@
 """Output validators, special judges and problems of several passes in the real sandbox."""
 
 import json
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 import judge
 from judge import Checker, Judgement, Limits, OutputValidator, Policy, Verdict
-from tests.judge.conftest import MEBIBYTE, SMALL, MakeTest, grade_tests
+from tests.judge.conftest import MEBIBYTE, SMALL, MakeTest, Need, grade_tests
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -138,10 +137,9 @@ def test_a_crash_of_the_program_never_reaches_the_validator(judge_all: JudgeAll)
     ],
 )
 def test_validators_may_have_several_files_and_be_in_any_language(
-    judge_all: JudgeAll, language: str, sources: dict[str, str]
+    judge_all: JudgeAll, need: Need, language: str, sources: dict[str, str]
 ) -> None:
-    if language == "java" and not shutil.which("java"):
-        pytest.skip("there is no Java here")
+    need(language)
     program = OutputValidator(language, sources, limits=replace(FEW, time=5.0, memory=512 * MEBIBYTE))
     checker = Checker("validator", program=program)
     assert judge_all("print(-int(input()))", {"1": "5"}, checker).verdict is Verdict.AC

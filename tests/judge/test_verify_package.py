@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 
 from judge import LANGUAGES, get_language
 from tests.judge.test_packages import MakePackage, make_package
+from tests.missing_programs import skip_or_fail
 
 __all__ = ["make_package"]  # the fixture
 
@@ -229,7 +230,7 @@ def test_python_submissions_are_judged_by_the_interpreter_that_was_named(make_pa
     which = "import sys\nassert sys.implementation.name == 'pypy'\n"
     files = {".timelimit": "1", "submissions/accepted/right.py": which + ADD}
     if shutil.which("pypy3") is None:
-        pytest.skip("there is no PyPy here")
+        skip_or_fail("PyPy is not installed: apt-get install pypy3")
     document, status = verify(make_package(files), "--python", "pypy", "--language", "python")
     assert ([entry["language"] for entry in document["submissions"]], status) == (["pypy"], 0)
     document, status = verify(make_package(files))

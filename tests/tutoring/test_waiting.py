@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
@@ -167,9 +168,38 @@ async def test_calls_are_recorded_and_a_repeated_beginning_is_no_progress(
     with pytest.raises(ProviderError, match="call 3; the last call failed: OpenAI"):
         await reply_to(settings, 5)
     assert [call for call, _ in recorded] == [2, 3]
-    first, second = (left for _, left in recorded)
-    assert 0 < first <= 5
-    assert 0 < second <= 5
+    assert all(0 < left <= 5 for _, left in recorded)
+
+
+@pytest.mark.slow
+async def test_a_repeated_beginning_does_not_extend_the_wait(
+    fake_providers: FakeProviders, settings: Settings, recorded: list[tuple[int, float]]
+):
+    """After 2 of 3 s without new text, a call repeats the beginning; the reply is given up at 3 s, not at 5 s."""
+    text = tuple("abcdef")
+    fake_providers.script(
+        Script(text, ending="cut", after=3), Script(text, delay=0.5, ending="hang", after=3)
+    )
+    begun = time.monotonic()
+    with pytest.raises(ProviderError, match="no new text for 3 s"):
+        await reply_to(settings, 3)
+    assert time.monotonic() - begun < 4
+
+
+def test_only_text_beyond_that_of_every_call_before_is_progress():
+    reply = ActiveReply(cast("Any", SimpleNamespace()))
+    assert not reply.has_progressed(), "no text"
+    for text, reasoning, is_longer in (
+        ("abc", "", True),
+        ("abc", "", False),
+        ("ab", "", False),
+        ("abc", "d", True),
+        ("", "", False),
+        ("a", "b", False),
+        ("abcde", "", True),
+    ):
+        reply.answer = ModelAnswer(text, reasoning=reasoning)
+        assert reply.has_progressed() == is_longer, (text, reasoning)
 
 
 async def test_requested_wait_that_exceeds_the_limit_is_not_begun(

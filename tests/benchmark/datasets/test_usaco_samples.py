@@ -54,7 +54,10 @@ def test_explanations_below_the_output_and_under_their_heading_are_kept() -> Non
     )
 )
 def test_no_text_raises_and_every_sample_is_lines_of_the_text(lines: list[str]) -> None:
-    for sample in find_samples("\n".join(lines)):
+    find_samples("\n".join(lines))
+    samples = find_samples("\n".join([*lines, "SAMPLE INPUT:", "1 2", "SAMPLE OUTPUT: 3"]))
+    assert samples
+    for sample in samples:
         assert sample.output_lines.start > sample.input_lines.start
         assert sample.input.endswith("\n")
 

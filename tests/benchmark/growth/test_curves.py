@@ -31,18 +31,18 @@ def test_the_command_measures_a_program_once(
     sized_problem: Problem, sandbox: SandboxStatus, capsys: pytest.CaptureFixture[str]
 ):
     first = growth_json(sized_problem, QUADRATIC, capsys)
-    is_measured = first["slope"] is not None  # a busy machine may give no slope
-    if is_measured:
-        assert first["slope"] == pytest.approx(2, abs=0.3)
-        assert first["interval"][0] < first["slope"] < first["interval"][1]
     assert first["bound"] == 4_000
     assert [one["size"] for one in first["series"][0]["points"]][:3] == [16, 32, 64]
     assert growth_json(sized_problem, QUADRATIC, capsys) == first
     assert GrowthCurve.objects.get().attempt == 1
     call_command("growth", "practice/doubling", str(QUADRATIC))
     shown = capsys.readouterr().out
-    assert ("about n^2." in shown or "about n^1.9" in shown) or not is_measured
     assert "The time limit is 2 s." in shown
+    if first["slope"] is None:
+        pytest.skip("the machine is too busy for a slope")
+    assert first["slope"] == pytest.approx(2, abs=0.3)
+    assert first["interval"][0] < first["slope"] < first["interval"][1]
+    assert f"about n^{first['slope']:.1f}" in shown
 
 
 def test_a_program_that_does_not_compile_is_not_measurable(

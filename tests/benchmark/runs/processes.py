@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
@@ -34,11 +35,25 @@ def use_var(var: Path, database: str = "") -> None:
 
 
 def run_apart(target: Callable[..., None], *arguments: object) -> None:
-    """Call a function of a test module in a separate process; assert that it succeeds."""
-    process = FORKS.Process(target=target, args=arguments)
+    """Call a function of a test module in a separate process; assert that it and its threads succeed."""
+    process = FORKS.Process(target=_call, args=(target, arguments))
     process.start()
     process.join()
     assert process.exitcode == 0
+
+
+def _call(target: Callable[..., None], arguments: tuple[object, ...]) -> None:
+    """Call the function. Raises the first error of its threads, which would end only the thread."""
+    errors: list[BaseException] = []
+
+    def collect(failed: threading.ExceptHookArgs) -> None:
+        threading.__excepthook__(failed)
+        errors.append(failed.exc_value or RuntimeError("a thread has failed"))
+
+    threading.excepthook = collect
+    target(*arguments)
+    if errors:
+        raise errors[0]
 
 
 class CommandProcess:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from benchmark.runner.manifest import environment
 from benchmark.worker.jobs import JobRefusedError, JudgeJob, ModelJob
 from benchmark.worker.kinds import WorkerKind
 from tests.benchmark.runs.bank import PROGRAM
-from tests.benchmark.runs.test_algo import APPLE, NOT_NEGATIVE, RIGHT, VERIFIER
+from tests.benchmark.runs.test_algo import APPLE, NOT_NEGATIVE, RIGHT, VERIFIER, saying
 from tests.benchmark.test_jobs import job_with
-from tests.fake_providers import FakeProviders
+from tests.fake_providers import FakeProviders, Hold
 from tests.stack import HANG, REPOSITORY, Stack
 
 CANARY = "sk-canary-5f2e81"
@@ -183,23 +184,47 @@ def test_a_distributed_run_is_called_by_the_model_worker_and_judged_by_the_judge
 
 
 def test_a_run_waits_while_no_judge_worker_runs_and_its_programs_are_not_lost(
-    site: Stack, fake_providers: FakeProviders
+    site: Stack, fake_providers: FakeProviders, tmp_path: Path
 ):
-    """Kill the judge worker, before and while it judges, again and again."""
-    fake_providers.script(*[RIGHT] * 4)
+    """Kill the judge worker before the run has a program, and twice while it judges one."""
+    before_the_programs = Hold(after=0)
+    fake_providers.script(
+        *(
+            replace(saying(f"import time\ntime.sleep(0.5)\n{PROGRAM}  # {number}"), hold=before_the_programs)
+            for number in range(4)
+        )
+    )
     command = [
         sys.executable, "manage.py", "run_baseline", "--json", "--dataset", "orchard", "--model", "openai:gpt-4o",
         "--method", "zero-shot", "--problems", "apple_sum", "--attempts", "4",
         "--set", "temperature=0.25",
     ]  # fmt: skip
     run = subprocess.Popen(
-        command, cwd=REPOSITORY, env=site.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        cwd=REPOSITORY,
+        env=site.environment | {"PATH": without_sandbox(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
-    for _ in range(3):
+
+    def claims() -> int:
+        """Return how often judgements of the run's programs were claimed."""
+        query = (
+            "SELECT coalesce(sum(attempt), 0) FROM benchmark_judgement JOIN benchmark_submission AS program "
+            "ON program.id = submission_id WHERE program.source LIKE '%time.sleep(0.5)%'"
+        )
+        return int(rows(site, query)[0][0])
+
+    site.wait_for(lambda: fake_providers.requests)
+    site.kill("worker-1")
+    before_the_programs.release()
+    for lost in range(2):
+        site.wait_for(lambda: claims() > lost)  # noqa: B023  (called at once)
         site.kill("worker-1")
     output, errors = run.communicate(timeout=HANG)
     assert run.returncode == 0, errors
     assert json.loads(output)["solved"] == 4
+    assert claims() >= 4 + 2, "a lost judgement is claimed again"
 
 
 def test_the_kinds_share_all_jobs_queues_and_sweeps(settings: Any):

@@ -112,6 +112,7 @@ def test_each_group_links_to_its_own_sessions(
         effort_figures("", study=study, sees_all=True),
         effort_figures("attempt=any", sees_all=True),
     ):
+        assert found.groups
         for group in found.groups:
             listed = client.get(group.address).context["sessions"]
             assert len(listed) == group.sessions, group.name

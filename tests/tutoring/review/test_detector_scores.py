@@ -73,6 +73,7 @@ def test_scores_count_common_findings_and_link_to_the_messages(
     )
     assert ("explanation", "F1") not in found, "a detector has no score on a clause that it cannot report"
     counts = re.findall(r'href="(/review/detectors/messages/\?[^"]+)">(\d+)<', page)
+    assert len(counts) > 5
     for address, count in counts:
         listed = client.get(address.replace("&amp;", "&")).content.decode()
         assert f'class="soft">{count} message' in listed, address

@@ -5,14 +5,19 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
 
+from tests.stack import REPOSITORY
 from tests.tutoring.studies.conftest import FreezeFactory, begin, finish, hold_all, let_expire
 from tutoring.models import Assignment, Study
-from tutoring.studies.actions import OfferNext
+from tutoring.studies.actions import OfferNext, designs
 from tutoring.studies.design import canonical_json
 from tutoring.studies.export import MANIFEST, export_study
 from tutoring.studies.preregistration import preregistration, preregistration_markdown
@@ -103,9 +108,37 @@ def test_the_export_follows_the_locks(freeze: FreezeFactory, tutors: list[User],
     assert "tutor-0" not in everything
 
 
-@pytest.mark.parametrize("state", ["frozen"])
-def test_equal_studies_give_equal_bytes(freeze: FreezeFactory, tmp_path: Path, state: str):
-    study = freeze()
-    for name in ("one", "other"):
-        export_study(study, tmp_path / name)
-    assert (tmp_path / "one" / MANIFEST).read_bytes() == (tmp_path / "other" / MANIFEST).read_bytes()
+def test_equal_studies_give_equal_bytes(
+    freeze: FreezeFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Freeze one design at one moment twice with the same seed, and once with another one."""
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)
+
+    def export(folder: Path, seed: str) -> bytes:
+        monkeypatch.setattr(designs, "secrets", SimpleNamespace(token_hex=lambda _: seed))
+        with transaction.atomic():
+            export_study(freeze(), folder)
+            transaction.set_rollback(True)
+        return (folder / MANIFEST).read_bytes()
+
+    first = export(tmp_path / "first", "a" * 64)
+    assert export(tmp_path / "equal", "a" * 64) == first
+    assert export(tmp_path / "other", "b" * 64) != first
+
+
+def test_the_published_recipe_checks_an_exported_preregistration(
+    freeze: FreezeFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Run the program of docs/studies.md in the folder of an export, and on a changed copy."""
+    [recipe] = re.findall(
+        r"```python\n(import hashlib.*?)```", (REPOSITORY / "docs" / "studies.md").read_text(), re.DOTALL
+    )
+    export_study(freeze(title="Хинты — 提示"), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    exec(recipe, {})
+    assert capsys.readouterr().out == "True\n"
+    record = json.loads(Path("preregistration.json").read_text())
+    Path("preregistration.json").write_text(json.dumps(record | {"study": "another"}))
+    exec(recipe, {})
+    assert capsys.readouterr().out == "False\n"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, cast, get_args
 from uuid import uuid4
 
 import pytest
@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from accounts.actions import give_roles
@@ -66,7 +66,10 @@ from tutoring.withdrawal.erasure import ABOUT_SESSIONS, KEPT
 CANARY = "THE-WORDS-OF-THE-PERSON"
 
 
-def hold(person: User, problem: Problem, text: str, program: str, *, closes: bool = True) -> Session:
+End = Literal["open", "abandoned", "judged"]
+
+
+def hold(person: User, problem: Problem, text: str, program: str, *, end: End = "abandoned") -> Session:
     """Hold a session whose texts are all `text`: messages, draft, checked drafts, note and reason of the end."""
     protocol = Protocol.objects.get(name="usaco-2024")
     held = SessionUnderTest(start(person, problem, protocol), person)
@@ -76,8 +79,11 @@ def hold(person: User, problem: Problem, text: str, program: str, *, closes: boo
     Draft.objects.update_or_create(session=held.row, defaults={"text": text})
     DraftWarning.objects.create(session=held.row, text=text, detections=[])
     PrivateNote.objects.update_or_create(person=person, problem=problem, defaults={"text": text})
-    if closes:
+    if end == "abandoned":
         CloseSession(session_id=held.pk, person=person, command=uuid4(), reason=text).execute()
+    elif end == "judged":
+        held.execute()
+        held.judge()
     return held.refresh()
 
 
@@ -176,16 +182,19 @@ class UndoError(Exception):
     texts=st.lists(
         st.sampled_from(["Look at line 1.", "Use a heap.", "ok", "Sort: \"it\" 'first' ✓"]), max_size=3
     ),
-    closes=st.booleans(),
+    end=st.sampled_from(get_args(End)),
     reviewed=st.booleans(),
     solved=st.booleans(),
 )
+@example(texts=["Use a heap."], end="judged", reviewed=True, solved=True)
+@example(texts=["Use a heap."], end="judged", reviewed=True, solved=False)
 def test_figures_equal_those_of_a_site_without_the_person(
+    sandbox: object,
     person: PersonFactory,
     doubling: Problem,
     ada: User,
     texts: list[str],
-    closes: bool,
+    end: End,
     reviewed: bool,
     solved: bool,
 ):
@@ -193,19 +202,22 @@ def test_figures_equal_those_of_a_site_without_the_person(
         with transaction.atomic():
             alice, bob = person("a", Role.TUTOR), person("b", Role.TUTOR)
             reviewers = [person(f"r{number}", Role.REVIEWER) for number in range(2)]
-            hold(bob, doubling, "Think.", RIGHT)
+            hold(bob, doubling, "Think.", RIGHT, end="judged")
             review_all(reviewers, "Fine.")
             reader = client_of(ada)
             reader.get("/trajectories/")
             before = figures(reader)
-            for text in texts:
+            program, outcome = (RIGHT, "solved") if solved else (WRONG, "not_solved")
+            for number, text in enumerate(texts, start=1):
+                last = number == len(texts)
                 session = hold(
-                    alice, doubling, text, RIGHT if solved else WRONG, closes=closes or text != texts[-1]
+                    alice, doubling, text, program, end="abandoned" if end == "open" and not last else end
                 )
+                assert session.outcome == (outcome if end == "judged" else session.outcome)
                 if reviewed and session.state == Session.State.CLOSED:
                     review_all(reviewers, text)
-            if texts and closes:
-                assert figures(reader) != before
+            if texts and end != "open":
+                assert figures(reader)["/review/solve-rates/"] != before["/review/solve-rates/"]
             withdraw_consent(alice, ada)
             assert figures(reader) == before
             raise UndoError

@@ -46,7 +46,7 @@ def age(session: Session, days: int) -> None:
 @pytest.mark.slow
 def test_old_sessions_are_erased_after_a_dry_run(alice: User, bob: User, doubling: Problem):
     old, recent = hold(alice, doubling, CANARY, WRONG), hold(bob, doubling, "Think.", WRONG)
-    stale = hold(alice, doubling, CANARY, WRONG, closes=False)
+    stale = hold(alice, doubling, CANARY, WRONG, end="open")
     age(old, 31)
     age(stale, 31)
     PrivateNote.objects.filter(person=alice).update(saved_at=timezone.now() - timedelta(days=31))
@@ -113,7 +113,7 @@ def test_session_that_a_run_in_progress_sends_stays_until_the_run_ends(
 
 
 def test_an_open_session_in_use_stays(alice: User, doubling: Problem):
-    session = hold(alice, doubling, CANARY, WRONG, closes=False)
+    session = hold(alice, doubling, CANARY, WRONG, end="open")
     Session.objects.update(opened_at=timezone.now() - timedelta(days=99))
     assert retain(30) is None
     assert Session.objects.get() == session
