@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cached_fixtures import cached_folder, migrate
+from tests.cached_fixtures import kept_folder, migrate
 
 MIGRATED = "migrated"
 
@@ -122,7 +122,13 @@ def postgres() -> Iterator[Postgres]:
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
-    data = cached_folder("postgres", lambda folder: Postgres(programs).move_data(folder / "data")) / "data"
-    server = Postgres(programs, template=data)
+    version = subprocess.check_output([programs / "postgres", "--version"], text=True)
+    folder = kept_folder(
+        "postgres",
+        lambda unfinished: Postgres(programs).move_data(unfinished / "data"),
+        sources=("tests/postgres.py",),
+        version=version,
+    )
+    server = Postgres(programs, template=folder / "data")
     yield server
     server.stop()
