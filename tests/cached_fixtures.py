@@ -1,6 +1,6 @@
 """Folders that are slow to create and only read: the first process that needs one creates it for the whole test run.
 
-The migrated database is kept between test runs.
+Folders that depend only on a few sources are kept between test runs.
 """
 
 import fcntl
@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from tests.programs import fast_test
@@ -20,8 +21,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 DATABASE = "hintbench.sqlite3"
 
-KEPT = REPOSITORY / ".pytest_cache" / "migrated"
-"""The migrated database of former test runs: one file, named by the hash of its sources."""
+KEPT = REPOSITORY / ".pytest_cache" / "kept"
+"""The folders of former test runs: one of each name, with the hash of its sources."""
 
 SOURCES = (
     "*/migrations/*.py",
@@ -58,9 +59,19 @@ def cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
     return path
 
 
+def kept_folder(
+    name: str, fill: Callable[[Path], None], sources: tuple[str, ...] = (), version: str = ""
+) -> Path:
+    """Return a folder like `cached_folder`, which later test runs copy.
+
+    A copy is used until `version` or a file of SOURCES or of the patterns `sources` changes.
+    """
+    return cached_folder(name, partial(_copy_or_fill, name, fill, partial(_hash, sources, version)))
+
+
 def migrated_database() -> Path:
     """Return a SQLite file with every table."""
-    return cached_folder("migrated", _copy_or_migrate) / DATABASE
+    return kept_folder("migrated", migrate) / DATABASE
 
 
 def is_kept() -> bool:
@@ -68,27 +79,38 @@ def is_kept() -> bool:
     return (migrated_database().parent / KEPT.name).exists()
 
 
-def _copy_or_migrate(var: Path) -> None:
+def _copy_or_fill(
+    name: str, fill: Callable[[Path], None], hash_of_sources: Callable[[], str], folder: Path
+) -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
-    sources = _hash_of_sources()
-    kept = KEPT / f"{sources}.sqlite3"
-    with _locked(KEPT / "lock"):  # other test runs of this clone
+    sources = hash_of_sources()
+    kept = KEPT / f"{name}-{sources}"
+    with _locked(KEPT / f"{name}.lock"):  # other test runs of this clone
         if kept.exists():
-            shutil.copy(kept, var / DATABASE)
-            (var / KEPT.name).touch()
+            _copy(kept, folder)
+            (folder / KEPT.name).touch()
             return
-        migrate(var)
-        if _hash_of_sources() != sources:  # edited meanwhile
+        fill(folder)
+        if hash_of_sources() != sources:  # edited meanwhile
             return
-        for old in KEPT.glob("*.sqlite3"):
-            old.unlink()
-        shutil.copy(var / DATABASE, KEPT / "unfinished")
-        (KEPT / "unfinished").rename(kept)
+        for old in KEPT.glob(f"{name}-*"):
+            shutil.rmtree(old)
+        unfinished = KEPT / f"{name}.unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(mode=0o700)
+        _copy(folder, unfinished)
+        unfinished.rename(kept)
 
 
-def _hash_of_sources() -> str:
-    digest = hashlib.sha256(sys.version.encode())
-    for path in sorted({path for pattern in SOURCES for path in REPOSITORY.glob(pattern) if path.is_file()}):
+def _copy(folder: Path, target: Path) -> None:
+    """Copy the content of a folder with its owners, one of which may be the user of PostgreSQL."""
+    subprocess.run(["cp", "-a", f"{folder}/.", target], check=True)
+
+
+def _hash(sources: tuple[str, ...], version: str) -> str:
+    digest = hashlib.sha256(f"{sys.version} {version}".encode())
+    patterns = (*SOURCES, *sources)
+    for path in sorted({path for pattern in patterns for path in REPOSITORY.glob(pattern) if path.is_file()}):
         if path.suffix != ".pyc":
             digest.update(str(path.relative_to(REPOSITORY)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

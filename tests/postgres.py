@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cached_fixtures import cached_folder, migrate
+from tests.cached_fixtures import kept_folder, migrate
 from tests.missing_programs import skip_or_fail
 
 MIGRATED = "migrated"
@@ -120,7 +120,13 @@ def postgres() -> Iterator[Postgres]:
     programs = installed_programs()
     if programs is None:
         skip_or_fail("PostgreSQL is not installed: apt-get install postgresql")
-    data = cached_folder("postgres", lambda folder: Postgres(programs).move_data(folder / "data")) / "data"
-    server = Postgres(programs, template=data)
+    version = subprocess.check_output([programs / "postgres", "--version"], text=True)
+    folder = kept_folder(
+        "postgres",
+        lambda unfinished: Postgres(programs).move_data(unfinished / "data"),
+        sources=("tests/postgres.py",),
+        version=version,
+    )
+    server = Postgres(programs, template=folder / "data")
     yield server
     server.stop()

@@ -18,17 +18,32 @@ from tests.tutoring.visitor import Socket, Visitor
 
 ENDLESS = "while True: pass"
 
+LONG, SHORT, GROWING = "last-rolls", "tram-depot", "seed-bank"
+"""Problems on which endless programs are executed for about 10 and 2 CPU seconds. The growth of programs is measured
+at the last one only: one run of an endless program takes 20 CPU seconds."""
 
-@pytest.fixture
+LIMITS = {LONG: 0.25, SHORT: 0.05, GROWING: 0.05}
+"""Time limits in seconds, instead of 1. Those for Python are about three times as long."""
+
+
+@pytest.fixture(scope="module")
 def two_workers(
     tmp_path_factory: pytest.TempPathFactory, fake_provider_server: FakeProviders
 ) -> Iterator[Stack]:
-    """A running Hintbench with two workers, whose model is a fake provider.
-
-    Each test has its own, because the workers measure the endless programs of a test for minutes after it.
-    """
+    """A running Hintbench with two workers, whose model is a fake provider."""
+    var = add_prepared(tmp_path_factory.mktemp("two-workers"))
+    with closing(sqlite3.connect(var / "hintbench.sqlite3")) as database, database:
+        database.executemany(
+            "UPDATE benchmark_problem SET time_limit = ? WHERE external_id = ?",
+            [(limit, problem) for problem, limit in LIMITS.items()],
+        )
+        database.execute(
+            "DELETE FROM benchmark_sizedgenerator WHERE problem_id IN"
+            " (SELECT id FROM benchmark_problem WHERE external_id IN (?, ?))",
+            [LONG, SHORT],
+        )
     running = Stack(
-        add_prepared(tmp_path_factory.mktemp("two-workers")),
+        var,
         WORKERS="2",
         TUTORING_MODEL="openai:gpt-4o",
         OPENAI_API_KEY="sk-fake-000000",
@@ -55,9 +70,12 @@ def program_in_session(
     return path, socket
 
 
-def owner(stack: Stack, table: str) -> int:
-    """Return the process that holds the latest row of a table of claimable rows; 0 if none holds it."""
-    query = f"SELECT owner FROM {table} ORDER BY id DESC LIMIT 1"
+def owner(stack: Stack, table: str, order: str = "DESC") -> int:
+    """Return the process that holds the latest row of a table of claimable rows; 0 if none holds it.
+
+    Ascending order: the first row.
+    """
+    query = f"SELECT owner FROM {table} ORDER BY id {order} LIMIT 1"
     with closing(sqlite3.connect(f"file:{stack.var / 'hintbench.sqlite3'}?mode=ro", uri=True)) as database:
         name = (database.execute(query).fetchone() or ("",))[0]
     return int(name.split("/")[1]) if name else 0
@@ -71,23 +89,25 @@ def test_an_endless_program_holds_one_worker_and_the_page_says_what_the_next_one
     two_workers: Stack, fake_providers: FakeProviders
 ):
     ann, bob = Visitor(two_workers, "ann", PASSWORD), Visitor(two_workers, "bob", PASSWORD)
-    first, first_socket = program_in_session(ann, "last-rolls", fake_providers, ENDLESS)
-    second, second_socket = program_in_session(ann, "seed-bank", fake_providers, ENDLESS)
-    other, other_socket = program_in_session(bob, "last-rolls", fake_providers, "print(1)")
+    first, first_socket = program_in_session(ann, LONG, fake_providers, ENDLESS)
+    second, second_socket = program_in_session(ann, SHORT, fake_providers, ENDLESS)
+    other, other_socket = program_in_session(bob, SHORT, fake_providers, "print(1)")
     assert ann.command(first + "execute/")[0] == 200
-    two_workers.wait_for(
-        lambda: owner(two_workers, EXECUTIONS)
-    )  # otherwise the second one may be taken first
+    two_workers.wait_for(lambda: owner(two_workers, EXECUTIONS))  # or the second one may be taken first
+    executing = owner(two_workers, EXECUTIONS)
     for tutor, path in ((ann, second), (bob, other)):
         assert tutor.command(path + "execute/")[0] == 200
     second_socket.listen_until(
         lambda s: "waits for the verdict of another session" in s.status.get("html", "")
     )
     other_socket.listen_until(lambda s: "verdict" in s.kinds())
+    assert owner(two_workers, EXECUTIONS, "ASC") == executing, (
+        "the other tutor waited for the endless program"
+    )
     first_socket.listen_until(lambda s: "verdict" in s.kinds())
-    second_socket.listen_until(lambda s: "verdict" in s.kinds())
-
-    assert "is waiting for the judge" not in second_socket.status["html"]
+    second_socket.listen_until(
+        lambda s: "verdict" in s.kinds() and "is waiting for the judge" not in s.status["html"]
+    )
     page = ann.get(second)[1]
     assert "TLE" in page or "time limit" in page.lower()
     assert two_workers.pids().keys() >= {"worker-1", "worker-2"}
@@ -97,21 +117,22 @@ def test_a_worker_that_measures_growth_continues_the_execution_of_a_killed_worke
     two_workers: Stack, fake_providers: FakeProviders
 ):
     cleo, dan = Visitor(two_workers, "cleo", PASSWORD), Visitor(two_workers, "dan", PASSWORD)
-    # A program of its own, whose growth is not measured yet. One run of it takes 20 CPU seconds.
-    first, first_socket = program_in_session(cleo, "last-rolls", fake_providers, "while 1: pass")
-    second, second_socket = program_in_session(dan, "seed-bank", fake_providers, ENDLESS)
+    first, first_socket = program_in_session(cleo, GROWING, fake_providers, ENDLESS)
+    second, second_socket = program_in_session(dan, LONG, fake_providers, ENDLESS)
     assert cleo.command(first + "execute/")[0] == 200
     first_socket.listen_until(lambda s: "verdict" in s.kinds())
     two_workers.wait_for(lambda: owner(two_workers, GROWTH))
     measuring = owner(two_workers, GROWTH)
-    assert dan.command(second + "execute/")[0] == 200
-    two_workers.wait_for(lambda: owner(two_workers, EXECUTIONS))
-    executing = owner(two_workers, EXECUTIONS)
     supervisor = two_workers.supervisor.pid
     os.kill(supervisor, signal.SIGSTOP)  # no third worker may help
     try:
-        if executing != measuring:
-            os.kill(executing, signal.SIGKILL)
+        os.kill(measuring, signal.SIGSTOP)  # the other worker has to take the execution
+        try:
+            assert dan.command(second + "execute/")[0] == 200
+            two_workers.wait_for(lambda: owner(two_workers, EXECUTIONS))
+            os.kill(owner(two_workers, EXECUTIONS), signal.SIGKILL)
+        finally:
+            os.kill(measuring, signal.SIGCONT)
         two_workers.wait_for(lambda: owner(two_workers, EXECUTIONS) == measuring)
         assert owner(two_workers, GROWTH) == measuring, "the execution waited for the end of the measurement"
     finally:

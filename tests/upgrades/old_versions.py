@@ -14,7 +14,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 
 from tests.benchmark.runs.processes import run_apart, use_var
-from tests.cached_fixtures import cached_folder
+from tests.cached_fixtures import cached_folder, kept_folder
 from tests.upgrades import (
     test_draft_warnings,
     test_ledger,
@@ -26,16 +26,18 @@ from tests.upgrades import (
 OLD_VERSIONS = (test_program_scores, test_reviews, test_models_of_runs, test_ledger, test_draft_warnings)
 """Modules with the migrations `BEFORE` and a function `store_old_rows`, in the order of these migrations."""
 
+SOURCES = ("tests/upgrades/*.py",)
+
 
 def version_0_1() -> Path:
     """Return the folder of a database of version 0.1 with a session."""
-    return cached_folder("version-0.1", partial(run_apart, _make_version_0_1))
+    return kept_folder("version-0.1", partial(run_apart, _make_version_0_1), SOURCES)
 
 
 def recent_version() -> Path:
     """Return the folder of a database of the last of `OLD_VERSIONS` with rows of all of them."""
-    return cached_folder(
-        "recent-version", lambda var: run_apart(_make_recent_version, _copy(version_0_1(), var))
+    return kept_folder(
+        "recent-version", lambda var: run_apart(_make_recent_version, _copy(version_0_1(), var)), SOURCES
     )
 
 

@@ -31,6 +31,13 @@ from tutoring.sessions.dialogue import messages_of
 
 WORLD = "guidance-60"
 
+SLOW = "watering-round"
+"""A problem with a wrong program that runs into every time limit."""
+
+TIME_LIMIT = 0.1
+"""The time limit of that problem in seconds, instead of 1, so that the program is stopped early. The limit for Python
+is about three times as long, and the right program needs up to 0.06 s."""
+
 GENERATIONS = 5
 """The generations of code of the protocol `usaco-2024`."""
 
@@ -63,6 +70,7 @@ def _fill_world(var: Path) -> None:
 def _judge_programs(var: Path) -> None:
     """Judge the programs of the simulated student on the samples and on all tests, as runs of arms do."""
     use_var(var)
+    Problem.objects.filter(external_id=SLOW).update(time_limit=TIME_LIMIT)
     for slug, conduct in read_world(WORLD).problems.items():
         problem = Problem.objects.get(dataset__name="practice", external_id=slug)
         for bug in (None, *conduct.bugs):

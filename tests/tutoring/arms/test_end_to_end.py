@@ -13,7 +13,7 @@ from judge import SandboxStatus
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.processes import run_apart
 from tests.fake_providers import FakeProviders
-from tests.tutoring.arms.simulated_people import WORLD, add_people, open_page, rates
+from tests.tutoring.arms.simulated_people import SLOW, WORLD, add_people, open_page, rates
 
 pytestmark = pytest.mark.slow
 SOLVED_CHAINS = """
@@ -97,9 +97,6 @@ where replace(i.run_id, '-', '') = replace(?, '-', '') and json_extract(e.data, 
 group by 1
 """
 
-
-SLOW = "watering-round"
-"""A problem with a wrong program that runs into every time limit."""
 
 PROBLEMS = ("--problems", ",".join(slug for slug in read_world(WORLD).problems if slug != SLOW))
 

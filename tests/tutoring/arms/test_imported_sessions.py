@@ -13,7 +13,7 @@ from judge import SandboxStatus
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.cached_fixtures import add_database, add_prepared
 from tests.fake_providers import FakeProviders
-from tests.tutoring.arms.simulated_people import WORLD, add_people, add_world
+from tests.tutoring.arms.simulated_people import SLOW, TIME_LIMIT, WORLD, add_people, add_world
 
 pytestmark = pytest.mark.slow
 SESSIONS = """
@@ -30,9 +30,11 @@ select session_id, generation, distance_to_previous, distance_to_final from tuto
 
 
 def site(folder: Path, fill: Callable[[Path], Path] = add_prepared) -> CommandSandbox:
-    """Return a site in a new folder."""
+    """Return a site in a new folder, with the time limit of the world's site, because prompts state it."""
     folder.mkdir()
-    return CommandSandbox(fill(folder), FakeProviders())
+    made = CommandSandbox(fill(folder), FakeProviders())
+    made.rows("update benchmark_problem set time_limit = ? where external_id = ?", [TIME_LIMIT, SLOW])
+    return made
 
 
 def rows_of(sandbox: CommandSandbox) -> list[object]:

@@ -12,7 +12,6 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from tests.benchmark.runs.processes import CommandProcess, run_apart, use_var
-from tests.cached_fixtures import add_database
 from tests.tutoring.arms.simulated_people import add_world
 from tests.tutoring.studies.conftest import FreezeFactory
 from tests.tutoring.studies.designs import design_data
@@ -28,7 +27,7 @@ def manage(folder: Path, *arguments: str, status: int = 0) -> str:
 
 @pytest.mark.slow
 def test_the_demonstration_holds_and_closes_a_simulated_study(tmp_path: Path):
-    folder = add_database(tmp_path)
+    folder = add_world(tmp_path)
     said = manage(folder, "demo_study")
     assert "16 sessions held through the tutors' pages." in said
     assert "demo-study v1 is closed." in said
