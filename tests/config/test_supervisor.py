@@ -215,7 +215,7 @@ def test_a_queued_job_survives_the_queue_server(supervised: Stack, tmp_path: Pat
 def test_a_judgement_whose_job_was_lost_is_performed_by_the_next_worker(supervised: Stack):
     program = "benchmark/practice_problems/seed-bank/submissions/accepted"
     source = next((REPOSITORY / program).glob("*.py"))
-    supervised.manage(
+    supervised.change_rows(
         "shell",
         "--no-imports",
         "--command",
@@ -241,7 +241,7 @@ def test_a_judgement_whose_job_was_lost_is_performed_by_the_next_worker(supervis
 
 
 def test_a_second_prepare_adds_nothing_and_does_not_restore_deleted_demo_accounts(supervised: Stack):
-    supervised.manage(
+    supervised.change_rows(
         "shell",
         "--no-imports",
         "--command",
