@@ -38,6 +38,7 @@ STACKS = ("stack", "fake_provider_stack", "supervised", "commands", "check_upgra
 SLOW_FIXTURES = {
     *STACKS,
     "chromium",
+    "filled_site",
     "filled_var",
     "inspect_log",
     "postgres",
