@@ -33,12 +33,14 @@ hypothesis.settings.load_profile("ci")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-STACKS = ("stack", "fake_provider_stack", "supervised", "commands", "check_upgraded")
+STACKS = ("stack", "fake_provider_stack", "supervised", "check_upgraded")
 """The fixtures with the longest set-up. Tests that share one run in the same process."""
 
 SLOW_FIXTURES = {
     *STACKS,
     "chromium",
+    "commands",
+    "filled_site",
     "filled_var",
     "inspect_log",
     "postgres",
@@ -100,8 +102,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Mark slow tests, and group and sort tests for several processes.
 
     The tests of a file run in one process, and so do all files that share a stack. Stacks come first because their
-    tests mostly wait; files that judge programs follow and use the processor meanwhile. Short files end the run, so
-    all processes finish at about the same time.
+    tests mostly wait; files that judge programs or start commands follow and use the processor meanwhile. Short files
+    end the run, so all processes finish at about the same time.
     """
     groups: dict[str, str] = {}
     judging: set[str] = set()
@@ -112,7 +114,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
             item.add_marker(pytest.mark.slow)
         used = [name for name in STACKS if name in fixtures]
         groups[file] = min([*used, groups.get(file, file)], key=rank)
-        if "sandbox" in fixtures:
+        if fixtures & {"sandbox", "commands"}:
             judging.add(file)
     for item in items:
         item.add_marker(pytest.mark.xdist_group(groups[item.location[0]]))

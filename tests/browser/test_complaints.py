@@ -78,7 +78,7 @@ def site(fake_provider_stack: Stack) -> Stack:
 def open_protocol(site: Stack) -> None:
     """Freeze a protocol that is not blind, under which the page shows calls and waits."""
     settings = ("hide_model=false", "seconds_to_first_word=none", "characters_per_second=none")
-    site.manage("freeze_protocol", "open", "--title=Open", *(f"--set={setting}" for setting in settings))
+    site.change_rows("freeze_protocol", "open", "--title=Open", *(f"--set={setting}" for setting in settings))
 
 
 @pytest.fixture
@@ -302,12 +302,12 @@ def test_model_never_gives_itself_away_and_is_never_swapped(
     ask(page)
     expect(replies(page)).to_contain_text("As [name hidden] I think so.")
     try:
-        site.manage("shell", "--no-imports", "-v", "0", "-c", OTHER_MODEL.format(for_sessions=True))
+        site.change_rows("shell", "--no-imports", "-v", "0", "-c", OTHER_MODEL.format(for_sessions=True))
         message(page).fill("Go on.")
         page.get_by_role("button", name="Send").click()
         expect(replies(page).last).to_contain_text("Second.")
     finally:
-        site.manage("shell", "--no-imports", "-v", "0", "-c", OTHER_MODEL.format(for_sessions=False))
+        site.change_rows("shell", "--no-imports", "-v", "0", "-c", OTHER_MODEL.format(for_sessions=False))
     assert [request.body["model"] for request in fake_providers.requests] == ["gpt-4o", "gpt-4o"]
     assert page.evaluate("namesSeen") == []
 

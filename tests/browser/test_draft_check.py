@@ -67,7 +67,7 @@ def test_message_is_sent_at_once_whether_or_not_the_check_answers(open_page: Ope
 
 def test_findings_of_a_checker_model_are_added_and_marked(open_page: OpenPage, site: Stack) -> None:
     checker = "--set=checker_model=simulated-checker:inventive"
-    site.manage("freeze_protocol", "checked", "--title=Checked", checker)
+    site.change_rows("freeze_protocol", "checked", "--title=Checked", checker)
     page = open_page("demo-tutor")
     start_session(page, "seed-bank", "Checked")
     enter(page)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 def test_a_draft_is_put_into_the_field_by_keyboard_edited_and_sent(open_page: OpenPage, site: Stack) -> None:
     settings = ("model_drafts=2", "draft_model=simulated-tutor:honest")
-    site.manage(
+    site.change_rows(
         "freeze_protocol", "assisted", "--title=Assisted", *(f"--set={setting}" for setting in settings)
     )
     page = open_page("demo-tutor")

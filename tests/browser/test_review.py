@@ -63,7 +63,7 @@ def recorded(site: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"silver_precutoff_{LONG_NAME}_{uuid4().hex[:6]}_correct1.json").write_text(
             json.dumps(turns)
         )
-    site.manage(
+    site.change_rows(
         "shell",
         "-c",
         "from django.core.management import call_command\n"
@@ -170,7 +170,7 @@ def test_missing_worst_message_is_reported_before_the_confirmation(
 def test_problem_scrolls_beside_the_dialogue_and_is_one_press_away_on_narrow_pages(
     open_page: OpenPage, recorded: Path, site: Stack
 ) -> None:
-    site.manage("shell", "-v", "0", "-c", NAME_THE_PROBLEM)
+    site.change_rows("shell", "-v", "0", "-c", NAME_THE_PROBLEM)
     page = open_page("demo-reviewer")
     next_session(page)
     problem, dialogue = page.locator("#problem"), page.locator("#dialogue")

@@ -27,7 +27,7 @@ def inspect(page: Page) -> None:
 
 
 def test_a_study_from_the_design_to_a_settled_report(site: Stack, open_page: OpenPage) -> None:
-    site.manage(
+    site.change_rows(
         "shell", "-v0", "-c",
         "from benchmark.models import LanguageModel\n"
         "LanguageModel.objects.get_or_create(label='world', version=1, defaults={'spec': 'simulated:guidance-60'})\n"

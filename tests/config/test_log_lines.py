@@ -205,7 +205,7 @@ def test_no_text_key_or_hidden_test_reaches_a_log(
         LOG_FORMAT="json",
         LOG_LEVEL="INFO",
     ).wait_until_ready()
-    stack.manage(
+    stack.change_rows(
         "import_problems",
         "icpc",
         str(problem_with_a_hidden_canary(tmp_path / "bank", repository)),

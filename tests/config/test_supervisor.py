@@ -220,7 +220,7 @@ def test_a_queued_job_survives_the_queue_server(supervised: Stack, tmp_path: Pat
 def test_a_judgement_whose_job_was_lost_is_performed_by_the_next_worker(supervised: Stack):
     program = "benchmark/practice_problems/seed-bank/submissions/accepted"
     source = next((REPOSITORY / program).glob("*.py"))
-    supervised.manage(
+    supervised.change_rows(
         "shell",
         "--no-imports",
         "--command",
@@ -246,7 +246,7 @@ def test_a_judgement_whose_job_was_lost_is_performed_by_the_next_worker(supervis
 
 
 def test_a_second_prepare_adds_nothing_and_does_not_restore_deleted_demo_accounts(supervised: Stack):
-    supervised.manage(
+    supervised.change_rows(
         "shell",
         "--no-imports",
         "--command",
@@ -313,15 +313,14 @@ def test_data_that_the_installed_queue_server_cannot_read_are_moved_aside(
     with running_server(var, bundled):
         Redis(unix_socket_path=str(var / "valkey.sock")).set("waiting", "job")
     valkey.record_writer(var, valkey.version_of(bundled))
-    stack = start_stack(var, PATH=path_with_valkey(tmp_path, f'exec "{redis}" "$@"')).wait_until_ready()
+    stack = start_stack(var, PATH=path_with_valkey(tmp_path, f'exec "{redis}" "$@"'))
+    stack.wait_for(lambda: str(var / "valkey.unreadable-1") in stack.output)
     assert (
         f"{valkey.version_of(redis)} cannot read the queue's data, which {valkey.version_of(bundled)} wrote"
-        in (stack.output)
+        in stack.output
     )
-    assert str(var / "valkey.unreadable-1") in stack.output
-    assert valkey.last_writer(var) == valkey.version_of(redis)
+    stack.wait_for(lambda: valkey.last_writer(var) == valkey.version_of(redis))
     assert queue_server(stack).get("waiting") is None
-    stack.wait_until_healthy()
     stack.stop()
     (var / "valkey").rename(var / "of-redis")
     (var / "valkey.unreadable-1").rename(var / "valkey")

@@ -53,7 +53,7 @@ BEGINNING = "".join(REPLY[:HELD])
 def make_tutors(stack: Stack, names: list[str]) -> None:
     """Make tutors with these names, and the protocols "blind" and "later"."""
     script = MAKE_TUTORS.format(names=names, password=PASSWORD, schedule=SCHEDULE, pace=PACE, hang=HANG)
-    stack.manage("shell", "-v", "0", "-c", script)
+    stack.change_rows("shell", "-v", "0", "-c", script)
 
 
 @pytest.fixture(scope="module")

@@ -81,3 +81,10 @@ def make_bank(var: Path, database: str = "") -> None:
     """Store the problems in a new `var` or in a database with tables, in a separate process."""
     use_var(var, database)
     fill()
+
+
+def add_bank(var: Path) -> None:
+    """Store the problems in a prepared `var`, whose textbook they replace, in a separate process."""
+    use_var(var)
+    Corpus.objects.all().delete()
+    fill()

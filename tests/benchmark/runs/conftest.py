@@ -11,9 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.benchmark.runs.bank import make_bank
+from tests.benchmark.runs.bank import add_bank, make_bank
 from tests.benchmark.runs.processes import CommandProcess, run_apart
-from tests.cached_fixtures import add_database, cached_folder
+from tests.cached_fixtures import add_database, add_prepared, cached_folder
 from tests.fake_providers import FakeProviders
 from tests.stack import HANG
 
@@ -76,6 +76,12 @@ class CommandSandbox:
 def filled_var() -> Path:
     """Return a HINTBENCH_VAR with tables and problems."""
     return cached_folder("orchard", lambda var: run_apart(make_bank, add_database(var)))
+
+
+@pytest.fixture(scope="session")
+def filled_site() -> Path:
+    """Return a prepared HINTBENCH_VAR with the problems, for tests that start a stack."""
+    return cached_folder("orchard-site", lambda var: run_apart(add_bank, add_prepared(var)))
 
 
 @pytest.fixture

@@ -55,11 +55,11 @@ if {CANARY[:9]!r} + {CANARY[9:]!r} in seen:
 
 @pytest.fixture(scope="module")
 def site(
-    filled_var: Path, tmp_path_factory: pytest.TempPathFactory, fake_provider_server: FakeProviders
+    filled_site: Path, tmp_path_factory: pytest.TempPathFactory, fake_provider_server: FakeProviders
 ) -> Iterator[Stack]:
     """A running Hintbench with the problems of bank.py and a fake provider with the canary as its key."""
     var = tmp_path_factory.mktemp("kinds") / "var"
-    shutil.copytree(filled_var, var)
+    shutil.copytree(filled_site, var)
     (var / "secret_key").unlink(missing_ok=True)
     stack = Stack(
         var,
