@@ -74,7 +74,6 @@ SYSTEM_PACKAGES = (
         "postgresql", ("initdb", "/usr/lib/postgresql/*/bin/initdb"), "the tests with PostgreSQL are skipped"
     ),
     SystemPackage("redis-server", ("redis-server",), "the tests with a second queue server are skipped"),
-    SystemPackage("systemd", ("systemd-analyze",), "the test of the systemd units is skipped"),
 )
 
 REQUIRED_TO_RUN = tuple(entry for entry in SYSTEM_PACKAGES if entry.need != "optional")
