@@ -192,7 +192,7 @@ def test_single_keys_can_be_switched_off(open_page: OpenPage) -> None:
     ask_for_code(page)
     dialog = page.get_by_role("dialog", name="Close the session without judging?")
     switch = page.get_by_label("Single keys are shortcuts")
-    message(page).press("Escape")
+    page.locator("#conversation").focus()
     page.keyboard.press("x")
     expect(dialog).to_be_visible()
     page.keyboard.press("Escape")

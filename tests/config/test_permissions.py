@@ -34,7 +34,7 @@ PAGES = {
     "verifier": RESEARCHERS, "chain": RESEARCHERS, "run": RESEARCHERS, "run_progress": RESEARCHERS,
     "run_refinement": RESEARCHERS, "run_items": RESEARCHERS, "run_report": RESEARCHERS,
     "sessions": TUTORS, "export_own_sessions": TUTORS, "session": TUTORS, "program_comparison": TUTORS,
-    "session_growth": TUTORS, "trajectory_growth": READERS,
+    "session_growth": TUTORS, "trajectory_growth": RESEARCHERS | {Role.REVIEWER},  # after a review
     "codebook": ANYBODY, "codebook_version": ANYBODY, "training": ANYBODY, "training_result": ANYBODY,
     "training_results": ADMINS,
     "program_scores": RESEARCHERS, "arms": RESEARCHERS, "receptivity": RESEARCHERS, "replay": RESEARCHERS,

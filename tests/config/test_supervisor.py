@@ -402,6 +402,7 @@ def test_a_second_streamer_continues_the_work_of_a_killed_one(
 ):
     first, second = Hold(HELD), Hold(HELD)
     fake_providers.script(Script(REPLY, hold=first), Script(REPLY, hold=second))
+    restarted.change_rows("create_demo_accounts")
     restarted.show_replies_as_they_come()
     tutor = Visitor(restarted, "demo-tutor", DEMO_PASSWORD)
     socket = ask(tutor, tutor.start_session("last-rolls"))

@@ -51,10 +51,10 @@ class Visitor:
 
         The protocol is the first one whose title starts with `protocol_title`.
         """
-        _, problem = self.get(f"/problems/practice/{problem_id}/")
+        status, problem = self.get(f"/problems/practice/{problem_id}/")
         form = re.search(r'name="problem"[^>]*value="(\d+)"', problem)
         protocol = re.search(rf'name="protocol" value="(\d+)"[^>]*> {protocol_title}', problem)
-        assert form is not None, "no form to start a session"
+        assert form is not None, f"no form to start a session on a page with status {status}: {problem}"
         assert protocol is not None, "no protocol to choose"
         fields = {"problem": form[1], "protocol": protocol[1]}
         _, page = self.post("/sessions/start/", **fields)
