@@ -170,7 +170,7 @@ class Bubblewrap:
         ours.settimeout(_ANSWER_TIME)
         try:
             with launchers, Descriptors([sealed_file(_archive(mounts.files))]) as files:
-                if preload:
+                if preload and template.key.interpreter:
                     files.add(sealed_file(preload.code))
                 template.send(words, [launchers.fileno(), *files])
             answer, received = receive(ours)

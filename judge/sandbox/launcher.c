@@ -560,9 +560,13 @@ static pid_t launch(char **command, const int *given, int count, const limits *a
     return process;
 }
 
-static void end_everything(void) {
+static void end_processes(void) {
     kill(-1, SIGKILL); /* every process of this container but this one */
     while (wait(NULL) > 0 || errno == EINTR) continue;
+}
+
+static void end_everything(void) {
+    end_processes();
     if (server_socket >= 0) close(server_socket);
     server_socket = -1;
     server = 0;
@@ -619,8 +623,7 @@ static pid_t fork_of_server(void) {
     kill(server, SIGCONT); /* the last program may have stopped it */
     if (transmit(server_socket, "fork", 4, descriptors, 3)) fork = answer_of_server(FORK_TIMEOUT);
     if (fork) return fork;
-    kill(-1, SIGKILL);
-    while (wait(NULL) > 0 || errno == EINTR) continue;
+    end_processes();
     if (recv(server_socket, &fork, sizeof fork, MSG_DONTWAIT) > 0) errno = ETIMEDOUT, fault("fork server");
     end_everything();
     return 0;

@@ -160,6 +160,22 @@ def test_containers_of_many_threads_start_at_once(bubblewrap: Bubblewrap) -> Non
 FORKED = judge.Limits(time=10, memory=256 * MEBIBYTE)
 
 
+SEARCH = """
+backwards = mark.encode()[::-1]  # not the mark itself, which this program would find in its own memory
+found = []
+for line in open("/proc/self/maps"):
+    words = line.split()
+    if "r" not in words[1] or words[-1] in ("[vvar]", "[vsyscall]", "[vvar_vclock]"):
+        continue
+    begin, end = (int(one, 16) for one in words[0].split("-"))
+    with open("/proc/self/mem", "rb", 0) as memory:
+        memory.seek(begin)
+        content = memory.read(end - begin) or b""
+    found += [words[-1]] * content[::-1].count(backwards * 3)
+"""
+"""A part of a program: `found` gets the place of each three marks in a row in the program's memory."""
+
+
 def interpreters(bubblewrap: Bubblewrap) -> list[int]:
     return [one._process.pid for one in bubblewrap._free if one.key.interpreter]
 
@@ -215,18 +231,7 @@ print("left")
     searching = f"""
 import os, random, signal, sys
 mark = "".join(("{halves[0]}", "{halves[1]}"))
-backwards = mark.encode()[::-1]  # not the mark itself, which this program would find in its own memory
-found = []
-for line in open("/proc/self/maps"):
-    words = line.split()
-    if "r" not in words[1] or words[-1] in ("[vvar]", "[vsyscall]", "[vvar_vclock]"):
-        continue
-    begin, end = (int(one, 16) for one in words[0].split("-"))
-    with open("/proc/self/mem", "rb", 0) as memory:
-        memory.seek(begin)
-        content = memory.read(end - begin) or b""
-    found += [words[-1]] * content[::-1].count(backwards * 3)
-print(found, mark in os.environ, signal.getsignal(signal.SIGUSR1).name)
+{SEARCH}print(found, mark in os.environ, signal.getsignal(signal.SIGUSR1).name)
 print(os.listdir("/box"), os.umask(0), sorted(name for name in os.listdir("/proc") if name.isdigit())[0])
 print(sum(name.isdigit() for name in os.listdir("/proc")), sorted(os.listdir("/proc/self/fd")))
 print(random.random())
@@ -268,24 +273,19 @@ while (line := input()) != "end":
 
 
 def test_no_run_finds_anything_of_one_before_it_in_the_same_container(bubblewrap: Bubblewrap) -> None:
-    source = """
+    source = (
+        """
 import os, signal
 mark = "".join(("no-trace-", "of-the-last-run"))
 if input() == "leave":
     open(mark * 3, "w").write(mark * 3)
     os.kill(-1, signal.SIGKILL)  # the fork server among them: the next one is a fork of process 1
-found = []
-for line in open("/proc/self/maps"):
-    words = line.split()
-    if "r" not in words[1] or words[-1] in ("[vvar]", "[vsyscall]", "[vvar_vclock]"):
-        continue
-    begin, end = (int(one, 16) for one in words[0].split("-"))
-    with open("/proc/self/mem", "rb", 0) as memory:
-        memory.seek(begin)
-        content = memory.read(end - begin) or b""
-    found += [words[-1]] * content[::-1].count(mark.encode()[::-1] * 3)
+"""
+        + SEARCH
+        + """
 print(len(found), open("/proc/self/cmdline").read().split("\\0")[2])
 """
+    )
     program = compile_program(bubblewrap, judge.get_language("python"), source, FORKED).program
     assert program is not None
     printed = []

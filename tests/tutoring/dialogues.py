@@ -12,7 +12,7 @@ from benchmark.model_calls.catalogue import model_for
 from benchmark.models import LanguageModel, Problem
 from benchmark.providers import Completed, Parameters, TokenUsage, parse_model_spec
 from tutoring.actions import AcceptConsent, Execute, SendMessage, StartSession
-from tutoring.models import Event, Protocol, Session
+from tutoring.models import Assignment, Event, Protocol, Session, Study
 from tutoring.models.payloads import Mode
 from tutoring.protocols import consent_hash, rules_of
 from tutoring.replies.claimed_reply import ClaimedReply
@@ -35,6 +35,18 @@ def start(person: User, problem: Problem, protocol: Protocol, model_spec: str = 
 def model(spec: str) -> LanguageModel:
     """Return the row of a model with the provider's default sampling."""
     return model_for(parse_model_spec(spec), Parameters())
+
+
+def join_study(row: Session, tutor: User) -> None:
+    """Make the session one of a running study of this tutor."""
+    study = Study.objects.create(name="s", version=1, title="S", state=Study.State.RUNNING, design={})
+    study.tutors.add(tutor)
+    assert row.model is not None
+    assert row.problem is not None
+    arm = study.arms.create(name="one", kind="human", position=0, model=row.model, protocol=row.protocol)
+    Assignment.objects.create(
+        study=study, arm=arm, problem=row.problem, session=row, tutor=tutor, replicate=1, order=1
+    )
 
 
 @dataclass

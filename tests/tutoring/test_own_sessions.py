@@ -14,10 +14,10 @@ from django.test import Client
 from django.utils import timezone
 
 from benchmark.models import Problem
-from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
+from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, join_study, start
 from tests.tutoring.review.browsing import client_of, whole
 from tests.tutoring.test_pages import HIDDEN_FROM_TUTORS
-from tutoring.models import Assignment, PrivateNote, Protocol, Session, Study
+from tutoring.models import PrivateNote, Protocol, Session, Study
 from tutoring.protocols import PRESETS
 from tutoring.protocols import freeze as freeze_protocol
 
@@ -64,15 +64,7 @@ def test_open_sessions_come_first_and_filters_count(
 def test_protocol_of_a_session_of_an_unfinished_study_is_hidden(alice: User, session: SessionUnderTest):
     addresses = ("/sessions/", "/problems/practice/doubling/", "/sessions/export.jsonl")
     name = str(session.row.protocol)
-    study = Study.objects.create(name="s", title="S", state=Study.State.RUNNING, design={})
-    study.tutors.add(alice)
-    row = session.row
-    assert row.model is not None
-    assert row.problem is not None
-    arm = study.arms.create(name="one", kind="human", position=0, model=row.model, protocol=row.protocol)
-    Assignment.objects.create(
-        study=study, arm=arm, problem=row.problem, session=row, tutor=alice, replicate=1
-    )
+    join_study(session.row, alice)
     client = client_of(alice)
     for address in addresses:
         assert name.split(maxsplit=1)[0] not in whole(client.get(address)), address

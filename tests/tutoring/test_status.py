@@ -16,8 +16,7 @@ from benchmark.models import DailySpend, Judgement, Problem, Process
 from benchmark.processes import Heartbeat
 from config.status import Queue, read_status
 from tests.tutoring.conftest import PersonFactory
-from tests.tutoring.dialogues import SessionUnderTest
-from tutoring.models import Assignment, Study
+from tests.tutoring.dialogues import SessionUnderTest, join_study
 from tutoring.replies.endings import fail_reply
 from tutoring.replies.model_answer import ModelAnswer
 
@@ -104,13 +103,5 @@ def test_an_admin_who_tutors_in_a_study_does_not_learn_its_models(
     session.say()
     fail_reply(session.claim(), "server", "broken", ModelAnswer())
     assert "hidden-model-name" in page_for(alice)
-    study = Study.objects.create(name="s", version=1, title="S", state=Study.State.RUNNING, design={})
-    study.tutors.add(alice)
-    row = session.row
-    assert row.model is not None
-    assert row.problem is not None
-    arm = study.arms.create(name="one", kind="human", position=0, model=row.model, protocol=row.protocol)
-    Assignment.objects.create(
-        study=study, arm=arm, problem=row.problem, session=row, tutor=alice, replicate=1, order=1
-    )
+    join_study(session.row, alice)
     assert "hidden-model-name" not in page_for(alice)

@@ -117,7 +117,7 @@ class StartSession:
                 "The scripted practice student writes Python and replies on practice problems only. Choose a "
                 "practice problem and a Python protocol, or ask an admin for another model."
             )
-        if self.problem.signature and rules.language != "python":
+        if not rules.suits(self.problem):
             raise RefusedError(
                 "Programs for this problem define a method in Python, and this protocol is for another language. "
                 "Choose another protocol or problem."

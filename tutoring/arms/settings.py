@@ -74,9 +74,8 @@ def prepare_sessions(policy: Policy, planned: PlannedRun) -> Preparation:
     fixed = replace(settings, protocol=f"{protocol.name}@{protocol.version}", language=rules.language)
     record: dict[str, Any] = {"policy": policy.name, PROTOCOL: protocol_record(protocol, rules)}
     left_out: dict[str, str] = {}
-    if rules.language != "python":
-        reason = "it asks for a method in Python, and the protocol is for another language"
-        left_out |= {one.external_id: reason for one in planned.problems if one.signature}
+    reason = "it asks for a method in Python, and the protocol is for another language"
+    left_out |= {one.external_id: reason for one in planned.problems if not rules.suits(one)}
     if "references" in policy.knows:
         keys = reference_keys(planned.dataset.pk, rules.language)
         record[REFERENCES] = {

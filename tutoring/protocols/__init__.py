@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from django.db import transaction
 from pydantic import Field, ValidationError
 
+from benchmark.models import Problem
 from tutoring.models import Protocol, Session
 from tutoring.models.payloads import Record, describe_faults
 from tutoring.rules import RuleSet, SpecificityLevel, TutorMaySay, current_rule_set, rule_set
@@ -104,6 +105,10 @@ class Rules(Record):
     function of its length alone. None: every reply appears at `characters_per_second`."""
     consent: str = ""
     """Text that a tutor accepts before the first session, as Markdown; empty: no consent is required."""
+
+    def suits(self, problem: Problem) -> bool:
+        """Return whether programs in the protocol's language can solve the problem: functional ones need Python."""
+        return not problem.signature or self.language == "python"
 
     @property
     def is_blind(self) -> bool:

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.contrib.auth.models import User
-
-from accounts.roles import Role, has_role
 from benchmark.growth import NoSizesError, enqueue_curve, request_curve
 from benchmark.judging import store_submission
 from benchmark.models import GrowthCurve, Submission
-from tutoring.models import Event, Review, Session
+from tutoring.models import Event, Session
 from tutoring.models.payloads import ReplyFinished
 
 
@@ -36,17 +33,6 @@ def request_growth(session: Session) -> None:
             enqueue_curve(request_curve(submission))
     except NoSizesError:
         return
-
-
-def may_see_growth(person: User, session: Session) -> bool:
-    """Return whether a reader of trajectories may see the growth of the session's programs.
-
-    Researchers and admins always may. A reviewer may after submitting a review of the session: only programs of
-    sessions that people held here are measured.
-    """
-    if has_role(person, Role.RESEARCHER, Role.ADMIN):
-        return True
-    return Review.objects.filter(session=session, reviewer=person, state=Review.State.SUBMITTED).exists()
 
 
 def session_programs(session: Session) -> list[SessionProgram]:

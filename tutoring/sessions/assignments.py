@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -59,6 +60,11 @@ def concealed_sessions(person: Person) -> QuerySet[Assignment, Any]:
     return Assignment.objects.filter(study__in=concealed_studies(person), session__isnull=False).values(
         "session"
     )
+
+
+def concealed_ids(person: Person) -> set[UUID]:
+    """Return the ids of `concealed_sessions`, whose protocol the tutor must not see because it may tell the arm."""
+    return set(concealed_sessions(person).values_list("session", flat=True))
 
 
 def is_of_blind_study() -> Q:

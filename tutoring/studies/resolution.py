@@ -206,8 +206,7 @@ def _human_faults(
 ) -> Iterator[str]:
     if model is None or protocol is None:
         return
-    functional = [str(one) for one in problems if one.signature]
-    if functional and rules_of(protocol).language != "python":
+    if functional := [str(one) for one in problems if not rules_of(protocol).suits(one)]:
         yield (
             f"Arm {arm.name}: programs for {_shortened(functional)} define a method in Python, and protocol {protocol} "
             "is for another language. Leave these problems out, or choose another protocol."

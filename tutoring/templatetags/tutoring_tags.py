@@ -14,7 +14,7 @@ from benchmark.rendering import text_diff
 from tutoring.actions import has_scripted_student, next_number
 from tutoring.models import PrivateNote, Protocol, Session
 from tutoring.protocols import current_protocols, rules_of
-from tutoring.sessions.assignments import closed_by_study, concealed_sessions
+from tutoring.sessions.assignments import closed_by_study, concealed_ids
 from tutoring.sessions.conversation import SessionStatus, status_for_tutor
 from tutoring.sessions.problem_rows import ProblemRow, unsolved_after
 
@@ -99,7 +99,7 @@ def start_session_form(context: dict[str, Any], problem: Problem) -> dict[str, A
         "scripted": scripted,
         "in_study": closed_by_study(context["user"], problem),
         "sessions": sessions,
-        "concealed": set(concealed_sessions(context["user"]).values_list("session", flat=True)),
+        "concealed": concealed_ids(context["user"]),
         "open_session": next(
             (session for session in sessions if session.state != Session.State.CLOSED), None
         ),

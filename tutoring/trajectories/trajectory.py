@@ -16,7 +16,7 @@ import judge
 from accounts.roles import Person, Role, has_role
 from benchmark.models import Judgement
 from benchmark.rendering import render_markdown
-from tutoring.models import Event, Finding, Session
+from tutoring.models import Event, Finding, Review, Session
 from tutoring.models.payloads import (
     MessageSent,
     ReplyFailed,
@@ -93,6 +93,15 @@ def readable_sessions(person: Person) -> SessionQuerySet:
 def sees_origins(person: Person) -> bool:
     """Return whether the person may learn who held a session. Reviewers label without knowing it."""
     return has_role(person, Role.RESEARCHER, Role.ADMIN)
+
+
+def may_see_growth(person: Person, session: Session) -> bool:
+    """Return whether a reader of trajectories may see the growth of the session's programs.
+
+    Only programs of sessions that people held here are measured, so a reviewer may after submitting a review of it.
+    """
+    own = Review.objects.filter(session=session, reviewer=person.pk, state=Review.State.SUBMITTED)
+    return sees_origins(person) or own.exists()
 
 
 def readable_session(person: Person, session_id: UUID) -> Session:

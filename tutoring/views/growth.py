@@ -16,9 +16,9 @@ from benchmark.views.growth import GrowthSummary, growth_summary
 from benchmark.views.plots import PagePlots
 from tutoring.models import Session
 from tutoring.protocols import rules_of
-from tutoring.scores.growth import SessionProgram, may_see_growth, request_growth, session_programs
+from tutoring.scores.growth import SessionProgram, request_growth, session_programs
 from tutoring.sessions.conversation import session_for_tutor
-from tutoring.trajectories.trajectory import readable_session
+from tutoring.trajectories.trajectory import may_see_growth, readable_session
 from tutoring.views.requests import person_of
 from tutoring.views.review_requests import for_trajectory_readers
 

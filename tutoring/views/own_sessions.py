@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
@@ -17,7 +16,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from tutoring.models import PrivateNote, Session
-from tutoring.sessions.assignments import concealed_sessions
+from tutoring.sessions.assignments import concealed_ids
 from tutoring.sessions.own_record import RECORDED, own_record
 from tutoring.sessions.visible_outcomes import VisibleStatus, own_sessions, session_status
 from tutoring.views.requests import PAGE_SIZE, Choice, person_of, send_lines
@@ -74,7 +73,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "page": page,
         "sessions": Session.objects.listed().in_order(page.object_list),
-        "concealed": _concealed(person_of(request)),
+        "concealed": concealed_ids(person_of(request)),
         "statuses": [
             Choice(status.value, str(status.label), counts[status.value])
             for status in VisibleStatus
@@ -92,13 +91,8 @@ def export_own_sessions(request: HttpRequest) -> StreamingHttpResponse:
     return send_lines(_lines(person_of(request)), "my-sessions.jsonl")
 
 
-def _concealed(tutor: User) -> set[UUID]:
-    """Return the ids of the sessions whose protocol the tutor must not see, because it may tell the arm."""
-    return set(concealed_sessions(tutor).values_list("session", flat=True))
-
-
 def _lines(tutor: User) -> Iterator[str]:
-    concealed = _concealed(tutor)
+    concealed = concealed_ids(tutor)
     sessions = own_sessions(tutor).listed().order_by("recorded_at").prefetch_related(*RECORDED)
     for session in sessions.iterator(chunk_size=SESSIONS_AT_ONCE):
         yield f"{json.dumps(own_record(session, session.pk in concealed), ensure_ascii=False)}\n"

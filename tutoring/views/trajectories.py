@@ -24,12 +24,12 @@ from tutoring.models import ReplayRun, Session
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.replay.records import to_records as replays
 from tutoring.review.records import readable_reviews
-from tutoring.scores.growth import may_see_growth
 from tutoring.scores.records import to_records as program_scores
 from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.json_lines import RECORDED, to_lines
 from tutoring.trajectories.trajectory import (
     blinded_events,
+    may_see_growth,
     read_trajectory,
     readable_session,
     readable_sessions,

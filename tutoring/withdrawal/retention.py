@@ -32,7 +32,7 @@ def expired_sessions(days: int) -> QuerySet[Session]:
     old = Q(closed_at__lt=end) | (Q(closed_at=None, opened_at__lt=end) & ~Exists(recent))
     held = Session.objects.filter(origin=Session.Origin.TUTORED)
     expired = held.filter(old).exclude(Exists(unfinished)).order_by("opened_at")
-    return expired.exclude(pk__in=sessions_in_use(list(expired.values_list("pk", flat=True))))
+    return expired.exclude(pk__in=sessions_in_use(expired))
 
 
 def expired_notes(days: int) -> QuerySet[PrivateNote]:

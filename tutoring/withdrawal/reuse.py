@@ -14,7 +14,7 @@ from tutoring.arms.leaks import LEAK, chains_showing
 from tutoring.arms.methods import POLICIES
 from tutoring.arms.recorded_starts import STARTS
 from tutoring.arms.sham_hints import HINTS
-from tutoring.models import Event, Finding, Review
+from tutoring.models import Event, Finding, Review, Session
 from tutoring.models.payloads import DraftCheckRecord, MessageSent
 
 ERASED = "[withdrawn]"
@@ -51,10 +51,11 @@ def running_copies(ids: Sequence[UUID]) -> list[Run]:
     return [run for run in _running_arms() if _chains(run, ids, messages)]
 
 
-def sessions_in_use(ids: Sequence[UUID]) -> set[UUID]:
-    """Return those of the sessions whose messages a run in progress reuses, and holds in memory."""
+def sessions_in_use(sessions: QuerySet[Session]) -> set[UUID]:
+    """Return the ids of those sessions whose messages a run in progress reuses, and holds in memory."""
     if not (runs := _running_arms()):
         return set()
+    ids = list(sessions.values_list("pk", flat=True))
     messages: dict[UUID, dict[int, Event]] = {key: {} for key in ids}
     for key, event in _messages(ids).items():
         messages[event.session_id][key] = event
